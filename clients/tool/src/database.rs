@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use cairndb::env::{Dir, Env, RealEnv};
 use cairndb::leveldb::Order;
-use cairndb::{Db, Error, ErrorKind, Options};
+use cairndb::{Db, ErrorKind, Options};
 use cairndb_format::evidence::{OtherStore, other_store_in};
 use cairndb_leveldb::{Database, ReadOptions, UnknownOrder};
 
 use crate::failure::Failure;
 use crate::orders;
 use crate::progress::{Progress, watched};
-use crate::range::{Cursor, Direction, Range, Walk};
+use crate::range::{Range, Walk};
 use crate::transfer::Contents;
 
 /// Returns the options that every command opens with.
@@ -34,14 +34,11 @@ pub(crate) fn options_for(path: &Path) -> Options {
 
 /// Opens a CairnDB database for reading.
 pub(crate) fn open_to_read(path: &Path) -> Result<Db, Failure> {
-    refuse_other_stores(path)?;
-    let options = options_for(path).read_only(true);
-    let opened = watched("opening", || options.open(path));
-    opened.map_err(Failure::of(path))
+    open_with(path, &options_for(path).read_only(true))
 }
 
-/// Opens a CairnDB database for writing.
-pub(crate) fn open_to_write(path: &Path, options: &Options) -> Result<Db, Failure> {
+/// Opens a CairnDB database.
+pub(crate) fn open_with(path: &Path, options: &Options) -> Result<Db, Failure> {
     refuse_other_stores(path)?;
     let opened = watched("opening", || options.open(path));
     opened.map_err(Failure::of(path))
@@ -99,11 +96,6 @@ pub(crate) enum DatabaseReader {
     LevelDb(Box<Database>),
 }
 
-/// Work on each entry of a walk: returns whether to go on.
-pub(crate) trait Visitor {
-    fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure>;
-}
-
 impl DatabaseReader {
     /// Opens the database at `path`, of whichever store.
     pub(crate) fn open(path: &Path) -> Result<DatabaseReader, Failure> {
@@ -137,81 +129,55 @@ impl DatabaseReader {
         }
     }
 
-    /// Visits the entries of a range.
+    /// Visits the entries of a range until `visit` returns false.
     pub(crate) fn walk(
         &self,
         path: &Path,
         range: &Range,
-        direction: Direction,
-        visitor: &mut impl Visitor,
+        is_backward: bool,
+        visit: impl FnMut(&[u8], &[u8]) -> Result<bool, Failure>,
     ) -> Result<(), Failure> {
         let order = self.order(path);
         range.check(&order)?;
+        let walk = Walk {
+            range,
+            order,
+            is_backward,
+        };
         match self {
-            DatabaseReader::Cairn(db) => {
-                let walk = Walk::begin(db.cursor(), order, range, direction);
-                visit_all(walk, Failure::of(path), visitor)
-            }
+            DatabaseReader::Cairn(db) => walk.visit(db.cursor(), Failure::of(path), visit),
             DatabaseReader::LevelDb(database) => {
-                let walk = Walk::begin(database.cursor(), order, range, direction);
-                visit_all(walk, Failure::of_leveldb(path), visitor)
+                walk.visit(database.cursor(), Failure::of_leveldb(path), visit)
             }
         }
     }
-}
 
-/// Counts entries.
-struct Counter {
-    contents: Contents,
-    progress: Progress,
-}
-
-impl Counter {
-    fn begin() -> Counter {
-        Counter {
-            contents: Contents::default(),
-            progress: Progress::begin("checking"),
-        }
-    }
-}
-
-impl Visitor for Counter {
-    #[inline]
-    fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
-        self.contents.add(key, value);
-        self.progress.entry(|| None)?;
-        Ok(true)
-    }
-}
-
-impl DatabaseReader {
     /// Reads a range, and returns what it holds.
     pub(crate) fn contents(&self, path: &Path, range: &Range) -> Result<Contents, Failure> {
-        let mut counter = Counter::begin();
-        self.walk(path, range, Direction::Forward, &mut counter)?;
-        Ok(counter.contents)
+        let mut contents = Contents::default();
+        self.walk(path, range, false, counting(&mut contents))?;
+        Ok(contents)
     }
 }
 
 /// Reads a database, and returns what it holds.
 pub(crate) fn contents_of(db: &Db, path: &Path) -> Result<Contents, Failure> {
-    let (mut counter, range) = (Counter::begin(), Range::default());
-    let walk = Walk::begin(db.cursor(), Order::Bytewise, &range, Direction::Forward);
-    visit_all(walk, Failure::of(path), &mut counter)?;
-    Ok(counter.contents)
+    let mut contents = Contents::default();
+    let walk = Walk {
+        range: &Range::default(),
+        order: Order::Bytewise,
+        is_backward: false,
+    };
+    walk.visit(db.cursor(), Failure::of(path), counting(&mut contents))?;
+    Ok(contents)
 }
 
-fn visit_all<C: Cursor>(
-    walk: cairndb::Result<Walk<'_, C>>,
-    failure: impl Fn(Error) -> Failure,
-    visitor: &mut impl Visitor,
-) -> Result<(), Failure> {
-    let mut walk = walk.map_err(&failure)?;
-    while let Some((key, value)) = walk.entry() {
-        if !visitor.visit(key, value)? {
-            break;
-        }
-        walk.advance().map_err(&failure)?;
+/// Returns a function that adds up what it visits.
+fn counting(contents: &mut Contents) -> impl FnMut(&[u8], &[u8]) -> Result<bool, Failure> {
+    let mut progress = Progress::begin("checking");
+    move |key, value| {
+        contents.add(key, value);
+        progress.entry(|| None)?;
+        Ok(true)
     }
-    Ok(())
 }

@@ -109,6 +109,14 @@ impl Output {
     }
 }
 
+/// Prints lines of text to stdout.
+pub(crate) fn print<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> Result<(), Failure> {
+    let mut output = Output::stdout()?;
+    let mut lines = lines.into_iter();
+    lines.try_for_each(|line| output.line(line.as_ref()))?;
+    output.finish()
+}
+
 /// Returns a number with its noun.
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     let noun = if count == 1 { one } else { many };

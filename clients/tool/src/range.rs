@@ -1,10 +1,11 @@
-//! Ranges of keys, and the walk of a cursor over one.
+//! Ranges of keys, and the way of a cursor over one.
 
-use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::ops::Bound;
 
+use cairndb::Error;
 use cairndb::leveldb::Order;
+use cairndb_store::prefix_end;
 
 use crate::arguments::RangeArguments;
 use crate::coding::Coding;
@@ -25,7 +26,7 @@ impl Range {
         if let Some(prefix) = &arguments.prefix {
             let prefix = coding.decode("prefix", prefix)?;
             return Ok(Range {
-                to: after_prefix(&prefix),
+                to: prefix_end(&prefix),
                 from: Some(prefix),
                 is_prefix: true,
             });
@@ -56,11 +57,11 @@ impl Range {
         (Bound::Excluded(key), self.bounds().1)
     }
 
-    /// Returns the part of the range from `key`.
-    pub(crate) fn beginning_at(self, key: &[u8]) -> Range {
+    /// Returns the part of the range from `key`, or the whole.
+    pub(crate) fn beginning_at(&self, key: Option<&Vec<u8>>) -> Range {
         Range {
-            from: Some(key.to_vec()),
-            ..self
+            from: key.or(self.from.as_ref()).cloned(),
+            ..self.clone()
         }
     }
 
@@ -77,141 +78,86 @@ impl Range {
     }
 }
 
-/// Returns the first key after all keys that begin with `prefix`; `None` if there is none.
-fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
-    let len = prefix.iter().rposition(|byte| *byte < 0xff)? + 1;
-    let mut next = prefix.get(..len)?.to_vec();
-    *next.last_mut()? += 1;
-    Some(next)
-}
-
 /// A cursor of either store.
 pub(crate) trait Cursor {
-    fn valid(&self) -> bool;
-    fn key(&self) -> &[u8];
-    fn value(&self) -> &[u8];
-    fn seek(&mut self, key: &[u8]) -> cairndb::Result<()>;
-    fn seek_to_first(&mut self) -> cairndb::Result<()>;
-    fn seek_to_last(&mut self) -> cairndb::Result<()>;
-    fn next(&mut self) -> cairndb::Result<()>;
-    fn prev(&mut self) -> cairndb::Result<()>;
+    /// Goes to the first entry of a range in a direction.
+    fn begin(&mut self, range: &Range, is_backward: bool) -> cairndb::Result<()>;
+    fn entry(&self) -> Option<(&[u8], &[u8])>;
+    fn advance(&mut self, is_backward: bool) -> cairndb::Result<()>;
 }
 
-macro_rules! forward {
+macro_rules! cursor {
     ($cursor:ty) => {
         impl Cursor for $cursor {
-            fn valid(&self) -> bool {
-                self.valid()
+            fn begin(&mut self, range: &Range, is_backward: bool) -> cairndb::Result<()> {
+                match (is_backward, &range.from, &range.to) {
+                    (false, Some(from), _) => self.seek(from),
+                    (false, None, _) => self.seek_to_first(),
+                    (true, _, None) => self.seek_to_last(),
+                    (true, _, Some(to)) => {
+                        self.seek(to)?;
+                        if self.valid() {
+                            self.prev()
+                        } else {
+                            self.seek_to_last()
+                        }
+                    }
+                }
             }
-            fn key(&self) -> &[u8] {
-                self.key()
+
+            fn entry(&self) -> Option<(&[u8], &[u8])> {
+                self.valid().then(|| (self.key(), self.value()))
             }
-            fn value(&self) -> &[u8] {
-                self.value()
-            }
-            fn seek(&mut self, key: &[u8]) -> cairndb::Result<()> {
-                self.seek(key)
-            }
-            fn seek_to_first(&mut self) -> cairndb::Result<()> {
-                self.seek_to_first()
-            }
-            fn seek_to_last(&mut self) -> cairndb::Result<()> {
-                self.seek_to_last()
-            }
-            fn next(&mut self) -> cairndb::Result<()> {
-                self.next()
-            }
-            fn prev(&mut self) -> cairndb::Result<()> {
-                self.prev()
+
+            fn advance(&mut self, is_backward: bool) -> cairndb::Result<()> {
+                if is_backward {
+                    self.prev()
+                } else {
+                    self.next()
+                }
             }
         }
     };
 }
 
-forward!(cairndb::Cursor);
-forward!(cairndb_leveldb::Cursor);
+cursor!(cairndb::Cursor);
+cursor!(cairndb_leveldb::Cursor);
 
-/// The direction of a walk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Forward,
-    Backward,
-}
-
-/// A cursor on its way over a range.
+/// A way over the entries of a range.
 #[derive(Debug)]
-pub(crate) struct Walk<'r, C> {
-    cursor: C,
-    range: &'r Range,
-    order: Order,
-    direction: Direction,
+pub(crate) struct Walk<'r> {
+    pub(crate) range: &'r Range,
+    pub(crate) order: Order,
+    pub(crate) is_backward: bool,
 }
 
-impl<'r, C: Cursor> Walk<'r, C> {
-    /// Positions the cursor on the first entry in the direction.
-    pub(crate) fn begin(
-        cursor: C,
-        order: Order,
-        range: &'r Range,
-        direction: Direction,
-    ) -> cairndb::Result<Walk<'r, C>> {
-        let mut walk = Walk {
-            cursor,
-            range,
-            order,
-            direction,
-        };
-        let cursor = &mut walk.cursor;
-        match (direction, &range.from, &range.to) {
-            (Direction::Forward, Some(from), _) => cursor.seek(from)?,
-            (Direction::Forward, None, _) => cursor.seek_to_first()?,
-            (Direction::Backward, _, None) => cursor.seek_to_last()?,
-            (Direction::Backward, _, Some(to)) => {
-                cursor.seek(to)?;
-                if cursor.valid() {
-                    cursor.prev()?;
-                } else {
-                    cursor.seek_to_last()?;
-                }
+impl Walk<'_> {
+    /// Visits entries until `visit` returns false.
+    pub(crate) fn visit(
+        &self,
+        mut cursor: impl Cursor,
+        failure: impl Fn(Error) -> Failure,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        cursor
+            .begin(self.range, self.is_backward)
+            .map_err(&failure)?;
+        while let Some((key, value)) = cursor.entry() {
+            if !self.holds(key) || !visit(key, value)? {
+                break;
             }
+            cursor.advance(self.is_backward).map_err(&failure)?;
         }
-        Ok(walk)
+        Ok(())
     }
 
-    /// The current entry; `None` after the last one of the range.
+    /// Returns whether a key is before the end of the range in the direction.
     #[inline]
-    pub(crate) fn entry(&self) -> Option<(&[u8], &[u8])> {
-        if !self.cursor.valid() {
-            return None;
-        }
-        let key = self.cursor.key();
-        let inside = match (self.direction, &self.range.from, &self.range.to) {
-            (Direction::Forward, _, Some(to)) => self.order.compare(key, to) == Ordering::Less,
-            (Direction::Backward, Some(from), _) => self.order.compare(key, from) != Ordering::Less,
+    fn holds(&self, key: &[u8]) -> bool {
+        match (self.is_backward, &self.range.from, &self.range.to) {
+            (false, _, Some(to)) => self.order.compare(key, to).is_lt(),
+            (true, Some(from), _) => self.order.compare(key, from).is_ge(),
             _ => true,
-        };
-        inside.then(|| (key, self.cursor.value()))
-    }
-
-    /// Moves to the next entry in the direction.
-    #[inline]
-    pub(crate) fn advance(&mut self) -> cairndb::Result<()> {
-        match self.direction {
-            Direction::Forward => self.cursor.next(),
-            Direction::Backward => self.cursor.prev(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_prefix_is_the_next_key_without_it() {
-        assert_eq!(after_prefix(b"a"), Some(b"b".to_vec()));
-        assert_eq!(after_prefix(b"a\xff\xff"), Some(b"b".to_vec()));
-        assert_eq!(after_prefix(b"\xff"), None);
-        assert_eq!(after_prefix(b""), None);
     }
 }

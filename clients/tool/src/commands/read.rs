@@ -3,11 +3,11 @@
 use super::stores;
 use crate::arguments::{Count, Get, Scan};
 use crate::coding::{Coding, append_json_entry};
-use crate::database::{DatabaseReader, Visitor};
+use crate::database::DatabaseReader;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, print};
 use crate::place::StorePlace;
-use crate::range::{Direction, Range};
+use crate::range::Range;
 
 /// Prints the value of a key.
 pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
@@ -51,9 +51,9 @@ struct Printer {
     left: u64,
 }
 
-impl Visitor for Printer {
+impl Printer {
     #[inline]
-    fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
+    fn print(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
         if self.left == 0 {
             return Ok(false);
         }
@@ -83,11 +83,6 @@ impl Visitor for Printer {
 pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
     let coding = Coding::from(arguments.coding);
     let range = Range::read(&arguments.range, coding)?;
-    let direction = if arguments.reverse {
-        Direction::Backward
-    } else {
-        Direction::Forward
-    };
     let mut printer = Printer {
         output: Output::stdout()?,
         coding,
@@ -96,12 +91,13 @@ pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
         has_values: !arguments.keys_only,
         left: arguments.limit.unwrap_or(u64::MAX),
     };
+    let (is_backward, limit) = (arguments.reverse, printer.left);
+    let visit = |key: &[u8], value: &[u8]| printer.print(key, value);
     let walked = match arguments.place()? {
         StorePlace::Directory(path) => {
-            let reader = DatabaseReader::open(path)?;
-            reader.walk(path, &range, direction, &mut printer)
+            DatabaseReader::open(path)?.walk(path, &range, is_backward, visit)
         }
-        StorePlace::Url(url) => stores::walk(url, &range, direction, printer.left, &mut printer),
+        StorePlace::Url(url) => stores::walk(url, &range, is_backward, limit, visit),
     };
     if let Err(Failure::OutputClosed) = walked {
         return walked;
@@ -109,33 +105,17 @@ pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
     printer.output.finish().and(walked)
 }
 
-/// Counts entries.
-struct Counter(u64);
-
-impl Visitor for Counter {
-    fn visit(&mut self, _: &[u8], _: &[u8]) -> Result<bool, Failure> {
-        self.0 += 1;
-        Ok(true)
-    }
-}
-
 /// Prints the number of entries in a range.
 pub(super) fn count(arguments: &Count) -> Result<(), Failure> {
+    let (path, mut count) = (&arguments.directory, 0_u64);
     let range = Range::read(&arguments.range, arguments.coding.into())?;
-    let reader = DatabaseReader::open(&arguments.directory)?;
-    let mut counter = Counter(0);
-    reader.walk(
-        &arguments.directory,
-        &range,
-        Direction::Forward,
-        &mut counter,
-    )?;
-    let mut output = Output::stdout()?;
-    let count = counter.0;
-    if arguments.json {
-        output.line(&format!("{{\"count\":{count}}}"))?;
+    DatabaseReader::open(path)?.walk(path, &range, false, |_, _| {
+        count += 1;
+        Ok(true)
+    })?;
+    print([if arguments.json {
+        format!("{{\"count\":{count}}}")
     } else {
-        output.line(&count.to_string())?;
-    }
-    output.finish()
+        count.to_string()
+    }])
 }

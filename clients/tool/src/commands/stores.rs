@@ -2,9 +2,8 @@
 
 use cairndb_store::{Batch, CallOptions, Durability, Scan, Value};
 
-use crate::database::Visitor;
 use crate::failure::Failure;
-use crate::range::{Direction, Range};
+use crate::range::Range;
 use crate::store::{Access, open};
 
 /// What messages call the URL.
@@ -18,23 +17,22 @@ pub(super) fn get(url: &str, key: &[u8]) -> Result<(Option<Value>, String), Fail
     Ok((value, opened.name))
 }
 
-/// Visits the entries of a range until the visitor has enough.
+/// Visits the entries of a range until `visit` returns false.
 pub(super) fn walk(
     url: &str,
     range: &Range,
-    direction: Direction,
+    is_backward: bool,
     limit: u64,
-    visitor: &mut impl Visitor,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
     let opened = open(ROLE, url, Access::Read)?;
-    let scan = Scan::range(range.bounds()).limit(limit);
-    let scan = match direction {
-        Direction::Forward => scan,
-        Direction::Backward => scan.reverse(),
-    };
+    let mut scan = Scan::range(range.bounds()).limit(limit);
+    if is_backward {
+        scan = scan.reverse();
+    }
     for entry in opened.store.scan(&scan).map_err(opened.failure())? {
         let (key, value) = entry.map_err(opened.failure())?;
-        if !visitor.visit(&key, &value)? {
+        if !visit(&key, &value)? {
             break;
         }
     }

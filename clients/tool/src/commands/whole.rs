@@ -4,7 +4,7 @@ use cairndb::ErrorKind;
 
 use super::leveldb;
 use crate::arguments::{Checkpoint, Compact, Destroy, Verify};
-use crate::database::{leveldb_at, open_to_write, options_for, refuse_other_stores};
+use crate::database::{leveldb_at, open_with, options_for, refuse_other_stores};
 use crate::failure::Failure;
 use crate::orders;
 use crate::output::{Output, counted};
@@ -44,7 +44,7 @@ pub(super) fn compact(arguments: &Compact) -> Result<(), Failure> {
     let path = &arguments.directory;
     let range = Range::read(&arguments.range, arguments.coding.into())?;
     range.check(&orders::order_of(path))?;
-    let db = open_to_write(path, &options_for(path))?;
+    let db = open_with(path, &options_for(path))?;
     let compacted = watched("compacting", || db.compact_range(range.bounds()));
     let closed = compacted.and_then(|()| db.close());
     closed.map_err(Failure::of(path))
@@ -53,7 +53,7 @@ pub(super) fn compact(arguments: &Compact) -> Result<(), Failure> {
 /// Copies the database.
 pub(super) fn checkpoint(arguments: &Checkpoint) -> Result<(), Failure> {
     let path = &arguments.directory;
-    let db = open_to_write(path, &options_for(path))?;
+    let db = open_with(path, &options_for(path))?;
     let copied = watched("copying", || db.checkpoint(&arguments.target));
     // An error of the target must not be reported as one of the database.
     copied.map_err(|error| match error.kind() {

@@ -10,7 +10,7 @@ use cairndb_store::Batch;
 use super::stores;
 use crate::arguments::{Delete, Put};
 use crate::coding::Coding;
-use crate::database::{open_to_write, options_for};
+use crate::database::{open_with, options_for};
 use crate::failure::Failure;
 use crate::place::StorePlace;
 use crate::store::Access;
@@ -95,7 +95,7 @@ pub(super) fn delete(arguments: &Delete) -> Result<(), Failure> {
 
 /// Writes a batch, which survives power loss once the command has ended.
 fn write(path: &Path, options: &cairndb::Options, batch: &WriteBatch) -> Result<(), Failure> {
-    let db = open_to_write(path, options)?;
+    let db = open_with(path, options)?;
     let durable = WriteOptions::new().durability(Durability::Sync);
     let written = db.write_with(batch, &durable).and_then(|()| db.close());
     written.map_err(Failure::of(path))

@@ -7,7 +7,7 @@ use cairndb_remote::Address;
 use cairndb_store::{Error, ErrorKind, Read, Store};
 
 use super::name;
-use crate::database::{open_to_write, options_for, refuse_other_stores};
+use crate::database::{open_with, options_for};
 use crate::failure::Failure;
 use crate::orders;
 use crate::transfer::target::absolute;
@@ -150,18 +150,14 @@ fn open_file(role: &str, url: &str, address: &Address, access: Access) -> Result
             path.display()
         )));
     }
-    refuse_other_stores(path)?;
     let options = options_for(path).memory_budget(MEMORY_BYTES);
-    let db = match access {
-        Access::Read => {
-            let opened = options.read_only(true).open(path);
-            opened.map_err(Failure::of(path))?
-        }
-        Access::Write => open_to_write(path, &options)?,
-        Access::Create => open_to_write(path, &options.create_if_missing(true))?,
+    let options = match access {
+        Access::Read => options.read_only(true),
+        Access::Write => options,
+        Access::Create => options.create_if_missing(true),
     };
     Ok(Opened {
-        store: Box::new(db),
+        store: Box::new(open_with(path, &options)?),
         name: format!("file:{}", path.display()),
         identity: identity(role, url)?,
         directory: Some(path.to_owned()),

@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 use super::contents::Contents;
 use super::formats::FileFormat;
 use super::formats::encoder::Encoder;
-use super::formats::text_dump::{Store, lmdb_bytes};
+use super::formats::text_dump::lmdb_bytes;
 use super::saved::{Base64Bytes, Saved};
 use super::sink::Sink;
 use super::source::Step;
 use super::target::{ExportTarget, Made, absolute, unusable};
-use crate::database::{DatabaseReader, Visitor};
+use crate::database::DatabaseReader;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::output::{Output, counted};
 use crate::progress::Progress;
-use crate::range::{Direction, Range};
+use crate::range::Range;
 
 /// What is to be exported.
 pub(crate) struct Export {
@@ -80,35 +80,22 @@ pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<(), Failur
 /// Checks every entry against the limits of a store that is to load them. Returns an estimate of
 /// the bytes that they take there.
 fn survey(request: &Export, format: &FileFormat, reader: &DatabaseReader) -> Result<u64, Failure> {
-    struct Survey {
-        store: Store,
-        room: u64,
-        progress: Progress,
-    }
-    impl Visitor for Survey {
-        fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
-            if let Some(reason) = self.store.refusal(key) {
-                let key = escaped(key);
-                return Err(Failure::Other(format!(
-                    "the key \"{key}\" cannot be exported: {reason}; nothing was written"
-                )));
-            }
-            self.room = self.room.saturating_add(lmdb_bytes(key, value));
-            self.progress.entry(|| None)?;
-            Ok(true)
-        }
-    }
     let Some(store) = format.store() else {
         return Ok(0);
     };
-    let mut survey = Survey {
-        store,
-        room: 0,
-        progress: Progress::begin("checking"),
-    };
-    let (directory, range) = (&request.directory, &request.range);
-    reader.walk(directory, range, Direction::Forward, &mut survey)?;
-    Ok(survey.room)
+    let (mut room, mut progress) = (0_u64, Progress::begin("checking"));
+    reader.walk(&request.directory, &request.range, false, |key, value| {
+        if let Some(reason) = store.refusal(key) {
+            let key = escaped(key);
+            return Err(Failure::Other(format!(
+                "the key \"{key}\" cannot be exported: {reason}; nothing was written"
+            )));
+        }
+        room = room.saturating_add(lmdb_bytes(key, value));
+        progress.entry(|| None)?;
+        Ok(true)
+    })?;
+    Ok(room)
 }
 
 /// Makes a file.
@@ -279,11 +266,10 @@ impl<'a> Exporter<'a> {
     }
 
     fn walk(&mut self, request: &Export, reader: &DatabaseReader) -> Result<(), Failure> {
-        let range = match &self.passed {
-            Some(key) => request.range.clone().beginning_at(key),
-            None => request.range.clone(),
-        };
-        reader.walk(&request.directory, &range, Direction::Forward, self)?;
+        let range = request.range.beginning_at(self.passed.as_ref());
+        reader.walk(&request.directory, &range, false, |key, value| {
+            self.take(key, value)
+        })?;
         self.encoder.end(&self.contents, self.sink.buffer());
         Ok(())
     }
@@ -298,11 +284,9 @@ impl<'a> Exporter<'a> {
         state.last_key = Some(Base64Bytes(key.to_vec()));
         saved.save(state)
     }
-}
 
-impl Visitor for Exporter<'_> {
     #[inline]
-    fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
+    fn take(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
         if let Some(passed) = self.passed.take()
             && passed == key
         {

@@ -17,7 +17,7 @@ use super::contents::Contents;
 use super::saved::{Base64Bytes, Saved, beside};
 use super::skipped::Skipped;
 use super::source::{BadEntry, EntrySource, Step};
-use crate::database::{contents_of, open_to_write, options_for};
+use crate::database::{contents_of, open_with, options_for};
 use crate::failure::Failure;
 use crate::orders;
 use crate::output::{Output, counted};
@@ -79,7 +79,7 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
             saved.path().display()
         )));
     }
-    let db = open_to_write(directory, &options_for(directory).create_if_missing(true))?;
+    let db = open_with(directory, &options_for(directory).create_if_missing(true))?;
     let mut importer = match begun {
         Some(state) => Importer::resume(request, &saved, db, state)?,
         None => Importer::begin(request, &saved, db, may_add)?,

@@ -15,10 +15,10 @@ use super::contents::Contents;
 use super::export::{Export, claim, compare_database, report};
 use super::source::{EntrySource, Step};
 use super::target::{ExportTarget, Made};
-use crate::database::{DatabaseReader, Visitor, leveldb_at, open_leveldb};
+use crate::database::{DatabaseReader, leveldb_at, open_leveldb};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::range::{Direction, Range};
+use crate::range::Range;
 
 /// The file that makes a directory a database.
 const CURRENT: &str = "CURRENT";
@@ -79,31 +79,6 @@ impl EntrySource for LevelDbSource {
     }
 }
 
-/// Puts entries into the new database.
-struct LeveldbWriter<'a> {
-    new: NewDatabase,
-    made: &'a Made,
-    contents: Contents,
-    /// The last key of an interrupted export, which is passed over.
-    passed: Option<Vec<u8>>,
-    progress: Progress,
-}
-
-impl Visitor for LeveldbWriter<'_> {
-    fn visit(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
-        if let Some(passed) = self.passed.take()
-            && passed == key
-        {
-            return Ok(true);
-        }
-        self.contents.add(key, value);
-        let put = self.new.put(key, value);
-        put.map_err(Failure::of_leveldb(&self.made.partial))?;
-        self.progress.entry(|| None)?;
-        Ok(true)
-    }
-}
-
 /// Exports entries to a directory.
 pub(crate) fn export(request: &Export) -> Result<(), Failure> {
     let reader = &DatabaseReader::open(&request.directory)?;
@@ -148,23 +123,21 @@ fn write(request: &Export, reader: &DatabaseReader, made: &Made) -> Result<Conte
         contents.add(key, value);
         Ok(())
     });
-    let new = new.map_err(&failed)?;
-    let passed = new.last_key().map(<[u8]>::to_vec);
-    let range = match &passed {
-        Some(key) => request.range.clone().beginning_at(key),
-        None => request.range.clone(),
-    };
-    let mut writer = LeveldbWriter {
-        new,
-        made,
-        contents,
-        passed,
-        progress: Progress::begin("exporting"),
-    };
-    let directory = &request.directory;
-    reader.walk(directory, &range, Direction::Forward, &mut writer)?;
-    writer.new.finish().map_err(&failed)?;
-    Ok(writer.contents)
+    let mut new = new.map_err(&failed)?;
+    // The last key of an interrupted export is passed over.
+    let mut passed = new.last_key().map(<[u8]>::to_vec);
+    let range = request.range.beginning_at(passed.as_ref());
+    let mut progress = Progress::begin("exporting");
+    reader.walk(&request.directory, &range, false, |key, value| {
+        if passed.take().is_none_or(|passed| passed != key) {
+            contents.add(key, value);
+            new.put(key, value).map_err(&failed)?;
+            progress.entry(|| None)?;
+        }
+        Ok(true)
+    })?;
+    new.finish().map_err(&failed)?;
+    Ok(contents)
 }
 
 /// Reads the new database.
