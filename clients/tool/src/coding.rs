@@ -59,8 +59,8 @@ impl Coding {
     pub(crate) fn append(self, bytes: &[u8], out: &mut Vec<u8>) {
         match self {
             Coding::Text => escape::escape(bytes, out),
-            Coding::Hex => append_hex(bytes, out),
-            Coding::Base64 => json::append_base64(bytes, out),
+            Coding::Hex => json::append_digits(&HEXLOWER, bytes, out),
+            Coding::Base64 => json::append_digits(&BASE64, bytes, out),
         }
     }
 
@@ -113,13 +113,6 @@ fn decode_digits(encoding: &Encoding, text: &[u8], out: &mut Vec<u8>) -> Result<
         .map_err(|partial| partial.error)?;
     out.truncate(start + len);
     Ok(())
-}
-
-fn append_hex(bytes: &[u8], out: &mut Vec<u8>) {
-    let start = out.len();
-    out.resize(start + HEXLOWER.encode_len(bytes.len()), 0);
-    let (_, target) = out.split_at_mut(start);
-    HEXLOWER.encode_mut(bytes, target);
 }
 
 #[cfg(test)]

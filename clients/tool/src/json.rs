@@ -4,7 +4,7 @@
 //! cannot hold them. Characters that could control a terminal or end a line for some readers are
 //! `\uNNNN`, so that output is safe to print and is one line for every program.
 
-use data_encoding::BASE64;
+use data_encoding::{BASE64, Encoding};
 
 use crate::escape::{is_active, plain_len};
 
@@ -14,16 +14,16 @@ pub(crate) fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
         return write_text(text, out);
     }
     out.extend_from_slice(b"{\"base64\":\"");
-    append_base64(bytes, out);
+    append_digits(&BASE64, bytes, out);
     out.extend_from_slice(b"\"}");
 }
 
-/// Appends `bytes` as Base64.
-pub(crate) fn append_base64(bytes: &[u8], out: &mut Vec<u8>) {
+/// Appends `bytes` as the digits of an encoding.
+pub(crate) fn append_digits(encoding: &Encoding, bytes: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
-    out.resize(start + BASE64.encode_len(bytes.len()), 0);
+    out.resize(start + encoding.encode_len(bytes.len()), 0);
     let (_, target) = out.split_at_mut(start);
-    BASE64.encode_mut(bytes, target);
+    encoding.encode_mut(bytes, target);
 }
 
 /// Returns whether the byte stands for itself: not the first one of a character that may be active.

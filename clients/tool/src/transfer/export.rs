@@ -210,7 +210,7 @@ fn read_back(format: &FileFormat, made: &Made, expected: &Contents) -> Result<()
     let mut found = Contents::default();
     loop {
         match source.advance()? {
-            Step::Entry => found.add(source.key(), source.value()),
+            Step::Entry(key, value) => found.add(key, value),
             Step::Bad(bad) => {
                 let line = bad.lines.map_or(0, |(first, _)| first);
                 return Err(differs(&format!("line {line}: {}", bad.reason)));

@@ -18,7 +18,7 @@ use crate::transfer::source::EntrySource;
 use csv::{CsvEncoder, CsvForm, CsvSource};
 use encoder::Encoder;
 use families::Families;
-use json_lines::{JsonEncoder, JsonForm, JsonSource};
+use json_lines::{JsonForm, JsonSource};
 use native::{NativeEncoder, NativeSource};
 use text_dump::{DumpEncoder, DumpSource, Form, Store};
 
@@ -46,9 +46,15 @@ impl FileFormat {
     pub(crate) fn encoder(&self) -> Box<dyn Encoder> {
         match self {
             FileFormat::Native => Box::new(NativeEncoder::default()),
-            FileFormat::JsonLines(form) => Box::new(JsonEncoder::new(*form)),
-            FileFormat::Csv(form) => Box::new(CsvEncoder::new(form.clone())),
-            FileFormat::Dump(store, form, _) => Box::new(DumpEncoder::new(*store, *form)),
+            FileFormat::JsonLines(form) => Box::new(*form),
+            FileFormat::Csv(form) => Box::new(CsvEncoder {
+                form: form.clone(),
+                field: Vec::new(),
+            }),
+            FileFormat::Dump(store, form, _) => Box::new(DumpEncoder {
+                store: *store,
+                form: *form,
+            }),
         }
     }
 

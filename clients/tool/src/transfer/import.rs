@@ -231,13 +231,13 @@ impl<'a> Importer<'a> {
                     self.save()?;
                     return Err(self.refusal(&found));
                 }
-                Step::Entry if read.entries < self.known.entries => {
-                    read.add(source.key(), source.value());
+                Step::Entry(key, value) if read.entries < self.known.entries => {
+                    read.add(key, value);
                     if read.entries == self.known.entries && read != self.known {
                         return Err(self.other_source());
                     }
                 }
-                Step::Entry => self.put(source.key(), source.value())?,
+                Step::Entry(key, value) => self.put(key, value)?,
             }
             progress.entry(|| source.progress())?;
         }

@@ -51,7 +51,7 @@ impl LevelDbSource {
 }
 
 impl EntrySource for LevelDbSource {
-    fn advance(&mut self) -> Result<Step, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>, Failure> {
         let moved = if self.is_begun {
             self.cursor.next()
         } else {
@@ -60,22 +60,10 @@ impl EntrySource for LevelDbSource {
         };
         moved.map_err(Failure::of_leveldb(&self.path))?;
         Ok(if self.cursor.valid() {
-            Step::Entry
+            Step::Entry(self.cursor.key(), self.cursor.value())
         } else {
             Step::End
         })
-    }
-
-    fn key(&self) -> &[u8] {
-        self.cursor.key()
-    }
-
-    fn value(&self) -> &[u8] {
-        self.cursor.value()
-    }
-
-    fn progress(&self) -> Option<(u64, u64)> {
-        None
     }
 }
 

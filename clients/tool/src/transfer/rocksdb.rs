@@ -116,7 +116,7 @@ impl RocksSource<'_> {
 }
 
 impl EntrySource for RocksSource<'_> {
-    fn advance(&mut self) -> Result<Step, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>, Failure> {
         if let Some(cursor) = &mut self.cursor {
             let moved = cursor.next();
             moved.map_err(|error| failure(&self.of.path, &error))?;
@@ -127,27 +127,14 @@ impl EntrySource for RocksSource<'_> {
             }
         }
         self.key.truncate(self.prefix_len);
-        if let Some(cursor) = &self.cursor {
-            self.key.extend_from_slice(cursor.key());
-        }
-        match too_long(&self.key, self.value()) {
-            None => Ok(Step::Entry),
-            Some(reason) => {
-                let lines = None;
-                Ok(Step::Bad(BadEntry { lines, reason }))
-            }
-        }
-    }
-
-    fn key(&self) -> &[u8] {
-        &self.key
-    }
-
-    fn value(&self) -> &[u8] {
-        self.cursor.as_ref().map_or(&[], |cursor| cursor.value())
-    }
-
-    fn progress(&self) -> Option<(u64, u64)> {
-        None
+        let Some(cursor) = &self.cursor else {
+            return Ok(Step::End);
+        };
+        self.key.extend_from_slice(cursor.key());
+        let (value, lines) = (cursor.value(), None);
+        Ok(match too_long(&self.key, value) {
+            None => Step::Entry(&self.key, value),
+            Some(reason) => Step::Bad(BadEntry { lines, reason }),
+        })
     }
 }

@@ -4,9 +4,9 @@ use crate::failure::Failure;
 
 /// What a step has found.
 #[derive(Debug)]
-pub(crate) enum Step {
-    /// An entry, in [`EntrySource::key`] and [`EntrySource::value`].
-    Entry,
+pub(crate) enum Step<'a> {
+    /// The key and the value of an entry.
+    Entry(&'a [u8], &'a [u8]),
     /// Something that is not an entry. The next step goes on after it.
     Bad(BadEntry),
     End,
@@ -26,14 +26,10 @@ pub(crate) trait EntrySource {
     ///
     /// # Errors
     /// Errors after which nothing more can be read.
-    fn advance(&mut self) -> Result<Step, Failure>;
-
-    /// The key of the current entry.
-    fn key(&self) -> &[u8];
-
-    /// The value of the current entry.
-    fn value(&self) -> &[u8];
+    fn advance(&mut self) -> Result<Step<'_>, Failure>;
 
     /// Bytes read so far, and of the whole; `None` if that is not known.
-    fn progress(&self) -> Option<(u64, u64)>;
+    fn progress(&self) -> Option<(u64, u64)> {
+        None
+    }
 }

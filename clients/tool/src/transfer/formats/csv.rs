@@ -18,7 +18,6 @@ use super::encoder::{Encoder, too_long};
 use crate::coding::Coding;
 use crate::escape::typed;
 use crate::failure::Failure;
-use crate::transfer::contents::Contents;
 use crate::transfer::input::Input;
 use crate::transfer::source::{BadEntry, EntrySource, Step};
 
@@ -46,18 +45,11 @@ impl CsvForm {
 
 /// Writes CSV.
 pub(crate) struct CsvEncoder {
-    form: CsvForm,
-    field: Vec<u8>,
+    pub(crate) form: CsvForm,
+    pub(crate) field: Vec<u8>,
 }
 
 impl CsvEncoder {
-    pub(crate) fn new(form: CsvForm) -> CsvEncoder {
-        CsvEncoder {
-            form,
-            field: Vec::new(),
-        }
-    }
-
     fn append(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let Some(coding) = self.form.coding else {
             return append_field(bytes, self.form.delimiter, out);
@@ -99,8 +91,6 @@ impl Encoder for CsvEncoder {
         self.append(value, out);
         out.push(b'\n');
     }
-
-    fn end(&mut self, _: &Contents, _: &mut Vec<u8>) {}
 }
 
 /// Reads CSV.
@@ -164,7 +154,7 @@ impl CsvSource {
 }
 
 impl EntrySource for CsvSource {
-    fn advance(&mut self) -> Result<Step, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>, Failure> {
         loop {
             let first = self.input.line_number() + 1;
             let (mut is_open, delimiter) = (false, self.form.delimiter);
@@ -205,21 +195,13 @@ impl EntrySource for CsvSource {
                 }
             };
             return Ok(match parsed {
-                Ok(()) => Step::Entry,
+                Ok(()) => Step::Entry(&self.key, &self.value),
                 Err(reason) => {
                     let lines = Some((first, self.input.line_number()));
                     Step::Bad(BadEntry { lines, reason })
                 }
             });
         }
-    }
-
-    fn key(&self) -> &[u8] {
-        &self.key
-    }
-
-    fn value(&self) -> &[u8] {
-        &self.value
     }
 
     fn progress(&self) -> Option<(u64, u64)> {
@@ -398,7 +380,7 @@ mod tests {
         let (mut entries, mut bad) = (0, Vec::new());
         loop {
             match source.advance().unwrap() {
-                Step::Entry => entries += 1,
+                Step::Entry(..) => entries += 1,
                 Step::Bad(found) => bad.extend(found.lines),
                 Step::End => return (entries, bad, source.examined),
             }

@@ -7,15 +7,15 @@ use crate::transfer::contents::Contents;
 /// Appends entries to a buffer.
 pub(crate) trait Encoder {
     /// Appends what precedes the first entry. `room` is an estimate of what another store needs.
-    fn begin(&mut self, room: u64, out: &mut Vec<u8>);
+    fn begin(&mut self, _room: u64, _out: &mut Vec<u8>) {}
 
     fn entry(&mut self, key: &[u8], value: &[u8], out: &mut Vec<u8>);
 
     /// Ends a block, after which an interrupted export can continue.
-    fn cut(&mut self, _: &mut Vec<u8>) {}
+    fn cut(&mut self, _out: &mut Vec<u8>) {}
 
     /// Appends what follows the last entry.
-    fn end(&mut self, contents: &Contents, out: &mut Vec<u8>);
+    fn end(&mut self, _contents: &Contents, _out: &mut Vec<u8>) {}
 }
 
 /// Returns why an entry is none that the database can hold.

@@ -7,14 +7,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use data_encoding::BASE64;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::encoder::{Encoder, too_long};
 use crate::coding::{Coding, append_json_entry};
 use crate::failure::Failure;
-use crate::transfer::contents::Contents;
 use crate::transfer::input::Input;
 use crate::transfer::source::{BadEntry, EntrySource, Step};
 
@@ -26,27 +24,11 @@ pub(crate) struct JsonForm {
     pub(crate) takes_json: bool,
 }
 
-/// Writes JSON lines.
-pub(crate) struct JsonEncoder {
-    coding: Coding,
-}
-
-impl JsonEncoder {
-    pub(crate) fn new(form: JsonForm) -> JsonEncoder {
-        let coding = form.coding;
-        JsonEncoder { coding }
-    }
-}
-
-impl Encoder for JsonEncoder {
-    fn begin(&mut self, _: u64, _: &mut Vec<u8>) {}
-
+impl Encoder for JsonForm {
     fn entry(&mut self, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
         append_json_entry(self.coding, Some(key), Some(value), out);
         out.push(b'\n');
     }
-
-    fn end(&mut self, _: &Contents, _: &mut Vec<u8>) {}
 }
 
 /// A key or value in a line.
@@ -138,7 +120,7 @@ impl JsonSource {
 }
 
 impl EntrySource for JsonSource {
-    fn advance(&mut self) -> Result<Step, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>, Failure> {
         loop {
             let Some(line) = self.input.line()? else {
                 return Ok(Step::End);
@@ -148,7 +130,7 @@ impl EntrySource for JsonSource {
             }
             let parsed = parse(line, self.form, &mut self.key, &mut self.value);
             return Ok(match parsed {
-                Ok(()) => Step::Entry,
+                Ok(()) => Step::Entry(&self.key, &self.value),
                 Err(reason) => {
                     let line = self.input.line_number();
                     let lines = Some((line, line));
@@ -156,14 +138,6 @@ impl EntrySource for JsonSource {
                 }
             });
         }
-    }
-
-    fn key(&self) -> &[u8] {
-        &self.key
-    }
-
-    fn value(&self) -> &[u8] {
-        &self.value
     }
 
     fn progress(&self) -> Option<(u64, u64)> {
@@ -256,8 +230,7 @@ fn decode(field: &AnyField<'_>, coding: Coding, out: &mut Vec<u8>) -> Result<(),
         (Field::Text(text), Coding::Text) => out.extend_from_slice(text.as_bytes()),
         (Field::Text(text), coding) => coding.decode_into(text.as_bytes(), out)?,
         (Field::Base64(text), Coding::Text) => {
-            let decoded = BASE64.decode(text.as_bytes());
-            *out = decoded.map_err(|error| format!("not Base64 with padding: {error}"))?;
+            Coding::Base64.decode_into(text.as_bytes(), out)?;
         }
         (Field::Base64(_), _) => {
             return Err("an object, but with --hex or --base64 it must be a string".to_owned());

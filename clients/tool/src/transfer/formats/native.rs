@@ -87,8 +87,6 @@ pub(crate) struct NativeSource {
     block: Vec<u8>,
     /// Position of the next entry in the block.
     at: usize,
-    key: (usize, usize),
-    value: (usize, usize),
     contents: Contents,
     has_ended: bool,
 }
@@ -116,8 +114,6 @@ impl NativeSource {
             input,
             block: Vec::new(),
             at: 0,
-            key: (0, 0),
-            value: (0, 0),
             contents: Contents::default(),
             has_ended: false,
         })
@@ -172,34 +168,23 @@ impl NativeSource {
 }
 
 impl EntrySource for NativeSource {
-    fn advance(&mut self) -> Result<Step, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>, Failure> {
         while self.at == self.block.len() || self.has_ended {
             if self.has_ended || !self.read_block()? {
                 return Ok(Step::End);
             }
         }
-        let mut at = self.at;
-        let key = get_bytes(&self.block, &mut at).map(|key| (at - key.len(), at));
-        let value = get_bytes(&self.block, &mut at).map(|value| (at - value.len(), at));
+        let key = get_bytes(&self.block, &mut self.at);
+        let value = get_bytes(&self.block, &mut self.at);
         let Some((key, value)) = key.zip(value) else {
             let reason = "an entry reaches past the end of its block";
             return Err(damaged(self.input.name(), self.input.taken(), reason));
         };
-        (self.at, self.key, self.value) = (at, key, value);
-        if let Some(reason) = too_long(self.key(), self.value()) {
+        if let Some(reason) = too_long(key, value) {
             return Err(damaged(self.input.name(), self.input.taken(), &reason));
         }
-        let part = |(start, end)| self.block.get(start..end).unwrap_or(&[]);
-        self.contents.add(part(key), part(value));
-        Ok(Step::Entry)
-    }
-
-    fn key(&self) -> &[u8] {
-        self.block.get(self.key.0..self.key.1).unwrap_or(&[])
-    }
-
-    fn value(&self) -> &[u8] {
-        self.block.get(self.value.0..self.value.1).unwrap_or(&[])
+        self.contents.add(key, value);
+        Ok(Step::Entry(key, value))
     }
 
     fn progress(&self) -> Option<(u64, u64)> {

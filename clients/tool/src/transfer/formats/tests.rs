@@ -42,7 +42,7 @@ fn decoded(format: &FileFormat, bytes: &[u8]) -> Vec<Option<(Vec<u8>, Vec<u8>)>>
     let mut entries = Vec::new();
     loop {
         match source.advance().unwrap() {
-            Step::Entry => entries.push(Some((source.key().to_vec(), source.value().to_vec()))),
+            Step::Entry(key, value) => entries.push(Some((key.to_vec(), value.to_vec()))),
             Step::Bad(_) => entries.push(None),
             Step::End => break,
         }

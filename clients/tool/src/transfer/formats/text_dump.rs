@@ -5,11 +5,12 @@
 //! digits; in the form `print` printable characters stand for themselves, and other bytes are a
 //! backslash with two digits. A dump of several databases has a section for each.
 
-use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+use data_encoding::HEXLOWER_PERMISSIVE;
 use memchr::memchr;
 
 use super::encoder::{Encoder, too_long};
 use super::families::Families;
+use crate::coding::Coding;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::transfer::contents::Contents;
@@ -23,8 +24,9 @@ const DATA_END: &[u8] = b"DATA=END";
 const LMDB_KEY_BYTES_MAX: usize = 511;
 
 /// The form of keys and values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
+    #[default]
     ByteValue,
     Print,
 }
@@ -64,30 +66,19 @@ pub(crate) fn lmdb_bytes(key: &[u8], value: &[u8]) -> u64 {
 
 /// Writes a dump of one section.
 pub(crate) struct DumpEncoder {
-    store: Store,
-    form: Form,
+    pub(crate) store: Store,
+    pub(crate) form: Form,
 }
 
 impl DumpEncoder {
-    pub(crate) fn new(store: Store, form: Form) -> DumpEncoder {
-        DumpEncoder { store, form }
-    }
-
     fn line(&self, bytes: &[u8], out: &mut Vec<u8>) {
         out.push(b' ');
         match self.form {
-            Form::ByteValue => append_hex(bytes, out),
+            Form::ByteValue => Coding::Hex.append(bytes, out),
             Form::Print => append_print(bytes, out),
         }
         out.push(b'\n');
     }
-}
-
-fn append_hex(bytes: &[u8], out: &mut Vec<u8>) {
-    let start = out.len();
-    out.resize(start + HEXLOWER.encode_len(bytes.len()), 0);
-    let (_, target) = out.split_at_mut(start);
-    HEXLOWER.encode_mut(bytes, target);
 }
 
 /// Appends the form `print`. A backslash becomes digits too: older versions of `mdb_load` do not
@@ -98,7 +89,7 @@ fn append_print(bytes: &[u8], out: &mut Vec<u8>) {
             b' '..=b'~' if *byte != b'\\' => out.push(*byte),
             _ => {
                 out.push(b'\\');
-                append_hex(&[*byte], out);
+                Coding::Hex.append(&[*byte], out);
             }
         }
     }
@@ -135,14 +126,8 @@ impl Encoder for DumpEncoder {
     }
 }
 
-/// Where a reader is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum At {
-    Header,
-    Data,
-}
-
 /// The section that is read.
+#[derive(Default)]
 struct Section {
     form: Form,
     /// Whether a key may have several values.
@@ -157,7 +142,8 @@ struct Section {
 pub(crate) struct DumpSource {
     input: Input,
     families: Families,
-    at: At,
+    /// Whether a header was read whose section has not ended.
+    in_data: bool,
     /// The names of the databases so far.
     names: Vec<Vec<u8>>,
     section: Section,
@@ -170,9 +156,9 @@ impl DumpSource {
         DumpSource {
             input,
             families,
-            at: At::Header,
+            in_data: false,
             names: Vec::new(),
-            section: Section::new(),
+            section: Section::default(),
             key: Vec::new(),
             value: Vec::new(),
         }
@@ -192,7 +178,7 @@ impl DumpSource {
 
     /// Reads a header. Returns whether there is one.
     fn read_header(&mut self) -> Result<bool, Failure> {
-        let mut section = Section::new();
+        let mut section = Section::default();
         let (mut has_version, mut database) = (false, Vec::new());
         loop {
             let Some(line) = self.input.line()? else {
@@ -238,7 +224,7 @@ impl DumpSource {
         }
         self.names.push(database);
         self.section = section;
-        self.at = At::Data;
+        self.in_data = true;
         Ok(())
     }
 
@@ -262,7 +248,7 @@ impl DumpSource {
             return Err(self.cut_off());
         };
         if line.strip_suffix(b"\r").unwrap_or(line) == DATA_END {
-            self.at = At::Header;
+            self.in_data = false;
             return Ok(Some(Err("the last key has no value".to_owned())));
         }
         self.value.clear();
@@ -283,16 +269,6 @@ impl DumpSource {
 }
 
 impl Section {
-    fn new() -> Section {
-        Section {
-            form: Form::ByteValue,
-            has_duplicates: false,
-            prefix: Vec::new(),
-            is_skipped: false,
-            last_key: None,
-        }
-    }
-
     /// Takes a line of the header. Lines with other names describe pages and maps, which do not
     /// matter here.
     fn take(&mut self, name: &[u8], value: &[u8], has_version: bool) -> Result<(), String> {
@@ -321,34 +297,26 @@ impl Section {
 }
 
 impl EntrySource for DumpSource {
-    fn advance(&mut self) -> Result<Step, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>, Failure> {
         loop {
-            if self.at == At::Header && !self.read_header()? {
+            if !self.in_data && !self.read_header()? {
                 let (source, names) = (self.input.name(), &self.names);
                 self.families.check(source, "database", names)?;
                 return Ok(Step::End);
             }
             let first = self.input.line_number() + 1;
             match self.read_entry()? {
-                None => self.at = At::Header,
+                None => self.in_data = false,
                 Some(_) if self.section.is_skipped => {}
-                Some(Ok(())) => return Ok(Step::Entry),
+                Some(Ok(())) => return Ok(Step::Entry(&self.key, &self.value)),
                 Some(Err(reason)) => {
                     // The line that ends the section is no part of a key without a value.
-                    let last = self.input.line_number() - u64::from(self.at == At::Header);
+                    let last = self.input.line_number() - u64::from(!self.in_data);
                     let lines = Some((first, last));
                     return Ok(Step::Bad(BadEntry { lines, reason }));
                 }
             }
         }
-    }
-
-    fn key(&self) -> &[u8] {
-        &self.key
-    }
-
-    fn value(&self) -> &[u8] {
-        &self.value
     }
 
     fn progress(&self) -> Option<(u64, u64)> {
@@ -362,22 +330,15 @@ fn decode(line: &[u8], form: Form, out: &mut Vec<u8>) -> Result<(), String> {
         .strip_prefix(b" ")
         .ok_or("a line must begin with a space, or be `DATA=END`")?;
     match form {
-        Form::ByteValue => decode_hex(text.strip_suffix(b"\r").unwrap_or(text), out),
+        Form::ByteValue => {
+            let digits = text.strip_suffix(b"\r").unwrap_or(text);
+            if digits.len() % 2 == 1 {
+                return Err("an odd number of hexadecimal digits".to_owned());
+            }
+            Coding::Hex.decode_into(digits, out)
+        }
         Form::Print => decode_print(text, out),
     }
-}
-
-fn decode_hex(text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
-    let len = HEXLOWER_PERMISSIVE
-        .decode_len(text.len())
-        .map_err(|_| "an odd number of hexadecimal digits")?;
-    let start = out.len();
-    out.resize(start + len, 0);
-    let (_, target) = out.split_at_mut(start);
-    let decoded = HEXLOWER_PERMISSIVE.decode_mut(text, target);
-    decoded
-        .map(|_| ())
-        .map_err(|partial| format!("not hexadecimal digits in pairs: {}", partial.error))
 }
 
 fn decode_print(text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
