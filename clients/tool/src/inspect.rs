@@ -23,46 +23,39 @@ use printer::Printer;
 pub(crate) use printer::Style;
 use source::InspectedDir;
 
-/// Prints the tables of the database in `directory`, or one of them with its entries.
-pub(crate) fn tables(directory: &Path, file: Option<&str>, style: Style) -> Result<(), Failure> {
-    let source = InspectedDir::open(directory)?;
-    let mut printer = Printer::new(style)?;
-    let outcome = match source.store {
-        Store::Cairn => ours::tables::print(&source, file, &mut printer),
-        Store::LevelDb => leveldb::tables::print(&source, file, &mut printer),
-    };
-    end(outcome, printer, &source)
+/// What is printed of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Tables,
+    Log,
+    Manifest,
 }
 
-/// Prints the log of the database in `directory`, or one file of it with its entries.
-pub(crate) fn log(directory: &Path, file: Option<&str>, style: Style) -> Result<(), Failure> {
-    let source = InspectedDir::open(directory)?;
-    let mut printer = Printer::new(style)?;
-    let outcome = match source.store {
-        Store::Cairn => ours::log::print(&source, file, &mut printer),
-        Store::LevelDb => leveldb::log::print(&source, file, &mut printer),
-    };
-    let outcome = outcome.and_then(|()| printer.say_if_empty("no logs: every entry is in a table"));
-    end(outcome, printer, &source)
-}
+/// Prints a part of the database of one store.
+type Print = fn(&InspectedDir, Option<&str>, &mut Printer) -> Result<(), Failure>;
 
-/// Prints the edits of the manifest of the database in `directory`, or those of another manifest.
-pub(crate) fn manifest(directory: &Path, file: Option<&str>, style: Style) -> Result<(), Failure> {
-    let source = InspectedDir::open(directory)?;
-    let mut printer = Printer::new(style)?;
-    let outcome = match source.store {
-        Store::Cairn => ours::manifest::print(&source, file, &mut printer),
-        Store::LevelDb => leveldb::manifest::print(&source, file, &mut printer),
-    };
-    end(outcome, printer, &source)
-}
-
-/// Prints what is left, also after a failure.
-fn end(
-    outcome: Result<(), Failure>,
-    printer: Printer,
-    source: &InspectedDir,
+/// Prints a part of the database in `directory`, or one file of that part. What was printed before a
+/// failure stays.
+pub(crate) fn print(
+    part: Part,
+    directory: &Path,
+    file: Option<&str>,
+    style: Style,
 ) -> Result<(), Failure> {
+    let source = InspectedDir::open(directory)?;
+    let mut printer = Printer::new(style)?;
+    let print: Print = match (part, source.store) {
+        (Part::Tables, Store::Cairn) => ours::tables::print,
+        (Part::Tables, Store::LevelDb) => leveldb::tables::print,
+        (Part::Log, Store::Cairn) => ours::log::print,
+        (Part::Log, Store::LevelDb) => leveldb::log::print,
+        (Part::Manifest, Store::Cairn) => ours::manifest::print,
+        (Part::Manifest, Store::LevelDb) => leveldb::manifest::print,
+    };
+    let mut outcome = print(&source, file, &mut printer);
+    if outcome.is_ok() && part == Part::Log {
+        outcome = printer.say_if_empty("no logs: every entry is in a table");
+    }
     if let Err(Failure::OutputClosed) = outcome {
         return outcome;
     }

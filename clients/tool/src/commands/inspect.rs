@@ -2,34 +2,31 @@
 
 use crate::arguments::{Log, Manifest, Tables};
 use crate::failure::Failure;
-use crate::inspect::{self, Style};
+use crate::inspect::{Part, Style, print};
 
 /// Prints the tables.
 pub(super) fn tables(arguments: &Tables) -> Result<(), Failure> {
-    let style = Style {
-        coding: arguments.coding.into(),
-        json: arguments.json,
-        entries: arguments.entries,
-    };
-    inspect::tables(&arguments.directory, arguments.file.as_deref(), style)
+    let Tables {
+        directory, file, ..
+    } = arguments;
+    let style = Style::new(arguments.coding, arguments.json, arguments.entries);
+    print(Part::Tables, directory, file.as_deref(), style)
 }
 
 /// Prints the log.
 pub(super) fn log(arguments: &Log) -> Result<(), Failure> {
-    let style = Style {
-        coding: arguments.coding.into(),
-        json: arguments.json,
-        entries: arguments.entries,
-    };
-    inspect::log(&arguments.directory, arguments.file.as_deref(), style)
+    let Log {
+        directory, file, ..
+    } = arguments;
+    let style = Style::new(arguments.coding, arguments.json, arguments.entries);
+    print(Part::Log, directory, file.as_deref(), style)
 }
 
 /// Prints the manifest.
 pub(super) fn manifest(arguments: &Manifest) -> Result<(), Failure> {
-    let style = Style {
-        coding: arguments.coding.into(),
-        json: arguments.json,
-        entries: false,
-    };
-    inspect::manifest(&arguments.directory, arguments.file.as_deref(), style)
+    let Manifest {
+        directory, file, ..
+    } = arguments;
+    let style = Style::new(arguments.coding, arguments.json, false);
+    print(Part::Manifest, directory, file.as_deref(), style)
 }

@@ -6,9 +6,12 @@
 use std::path::Path;
 
 use cairndb::Error;
-use cairndb_leveldb::Kind;
+use cairndb_base::Kind;
+use cairndb_format::name;
+use cairndb_format::value_file::Pointer;
 
 use super::row::Row;
+use crate::arguments::CodingArguments;
 use crate::coding::Coding;
 use crate::escape::escaped;
 use crate::failure::{Failure, Store};
@@ -35,27 +38,15 @@ pub(super) struct Printer {
     is_empty: bool,
 }
 
-/// An entry of a table or of a record.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Entry<'a> {
-    pub(super) seq: u64,
-    pub(super) kind: Kind,
-    pub(super) key: &'a [u8],
-    pub(super) value: Value<'a>,
-}
-
-/// The value of an entry.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Value<'a> {
-    /// A tombstone has none.
-    None,
-    Bytes(&'a [u8]),
-    /// A value in a value file.
-    Pointer {
-        file: &'a str,
-        offset: u64,
-        bytes: u64,
-    },
+impl Style {
+    pub(crate) fn new(coding: CodingArguments, json: bool, entries: bool) -> Style {
+        let coding = coding.into();
+        Style {
+            coding,
+            json,
+            entries,
+        }
+    }
 }
 
 /// Returns the word for a kind.
@@ -105,27 +96,42 @@ impl Printer {
         }
     }
 
-    /// Prints an entry: sequence number, kind, key and value, with tabs between them.
-    pub(super) fn entry(&mut self, depth: usize, entry: &Entry<'_>) -> Result<(), Failure> {
+    /// Prints an entry of a table or of a record: sequence number, kind, key and value, with tabs
+    /// between them. A tombstone has no value.
+    pub(super) fn entry(
+        &mut self,
+        seq: u64,
+        kind: Kind,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), Failure> {
+        let place = (kind == Kind::Pointer).then(|| Pointer::decode(value).ok());
+        let place = place.flatten();
         if self.style.json {
-            return self.json_entry(entry);
+            let row = Row::new("entry").number("seq", seq);
+            let row = row.text("kind", word(kind)).bytes("key", key);
+            return match (kind, place) {
+                (Kind::Delete, _) => self.row(2, &row),
+                (_, None) => self.row(2, &row.bytes("value", value)),
+                (_, Some(place)) => {
+                    let row = row.text("value_file", name::value(place.file));
+                    let row = row.number("value_offset", place.offset);
+                    self.row(2, &row.number("value_bytes", place.raw_len.into()))
+                }
+            };
         }
         let coding = self.style.coding;
-        let mut line =
-            format!("{}{} {} ", "  ".repeat(depth), entry.seq, word(entry.kind)).into_bytes();
-        coding.append(entry.key, &mut line);
-        match entry.value {
-            Value::None => {}
-            Value::Bytes(bytes) => {
+        let mut line = format!("    {seq} {} ", word(kind)).into_bytes();
+        coding.append(key, &mut line);
+        match (kind, place) {
+            (Kind::Delete, _) => {}
+            (_, None) => {
                 line.push(b'\t');
-                coding.append(bytes, &mut line);
+                coding.append(value, &mut line);
             }
-            Value::Pointer {
-                file,
-                offset,
-                bytes,
-            } => {
-                let text = format!("\t{bytes} bytes in {file} at offset {offset}");
+            (_, Some(place)) => {
+                let (bytes, file) = (place.raw_len, name::value(place.file));
+                let text = format!("\t{bytes} bytes in {file} at offset {}", place.offset);
                 line.extend_from_slice(text.as_bytes());
             }
         }
@@ -134,37 +140,6 @@ impl Printer {
             return self.output.line(&shortened(&text, columns));
         }
         self.output.buffer().append(&mut line);
-        self.output.end_line()
-    }
-
-    fn json_entry(&mut self, entry: &Entry<'_>) -> Result<(), Failure> {
-        let coding = self.style.coding;
-        let out = self.output.buffer();
-        let head = format!(
-            "{{\"type\":\"entry\",\"seq\":{},\"kind\":\"{}\",\"key\":",
-            entry.seq,
-            word(entry.kind)
-        );
-        out.extend_from_slice(head.as_bytes());
-        coding.append_json(entry.key, out);
-        match entry.value {
-            Value::None => {}
-            Value::Bytes(bytes) => {
-                out.extend_from_slice(b",\"value\":");
-                coding.append_json(bytes, out);
-            }
-            Value::Pointer {
-                file,
-                offset,
-                bytes,
-            } => {
-                let text = format!(
-                    ",\"value_file\":\"{file}\",\"value_offset\":{offset},\"value_bytes\":{bytes}"
-                );
-                out.extend_from_slice(text.as_bytes());
-            }
-        }
-        out.push(b'}');
         self.output.end_line()
     }
 

@@ -13,8 +13,11 @@ use std::sync::Arc;
 use cairndb::env::{Dir, DirLock, Env, ReadFile, RealEnv};
 use cairndb::{Error, ErrorKind};
 use cairndb_format::evidence::{Evidence, OtherStore, evidence, other_store_in};
+use cairndb_format::manifest::read_current;
 use cairndb_format::name::{self, FileKind};
+use cairndb_leveldb::FileName;
 
+use super::printer::Printer;
 use crate::escape::typed;
 use crate::failure::{Failure, Store};
 use crate::message::notify;
@@ -85,6 +88,57 @@ impl InspectedDir {
             ))
         };
         self.file(found)?.ok_or_else(missing)
+    }
+
+    /// Returns the number of the manifest that `CURRENT` names.
+    pub(super) fn current(&self) -> Result<u64, Error> {
+        let damage = |what: String| Error::corruption(what).file(name::CURRENT).offset(0);
+        if self.store == Store::LevelDb {
+            let read = cairndb_leveldb::read_current(&*self.dir);
+            return read.map_err(|error| damage(error.message().to_owned()));
+        }
+        let number = read_current(&*self.dir)?.map(|number| number.0);
+        number.ok_or_else(|| damage("the file that names the manifest is missing".to_owned()))
+    }
+
+    /// Returns the number of the manifest that `CURRENT` names or, if `CURRENT` is damaged or
+    /// missing, of the newest one; `None` if there is none.
+    pub(super) fn manifest_in_use(&self, printer: &mut Printer) -> Result<Option<u64>, Failure> {
+        match self.current() {
+            Ok(number) => return Ok(Some(number)),
+            Err(error) => printer.damage(0, error)?,
+        }
+        let names = self.names()?;
+        let numbers = names
+            .iter()
+            .filter_map(|found| match FileName::parse(found)? {
+                FileName::Manifest(number) => Some(number),
+                _ => None,
+            });
+        Ok(numbers.max())
+    }
+
+    /// Reads the manifest in use, again if it is replaced meanwhile. `read` returns what its intact
+    /// edits describe, and the damage, which is printed.
+    pub(super) fn read_manifest<T>(
+        &self,
+        printer: &mut Printer,
+        read: impl Fn(u64) -> Result<(T, Vec<Error>), Failure>,
+    ) -> Result<Option<T>, Failure> {
+        for attempt in 1.. {
+            let Some(number) = self.manifest_in_use(printer)? else {
+                break;
+            };
+            let (state, damage) = read(number)?;
+            // The manifest may have been replaced since `CURRENT` was read.
+            let moved = self.is_live && self.current().ok() != Some(number);
+            if damage.is_empty() || !moved || attempt == ATTEMPTS_MAX {
+                let mut damage = damage.into_iter();
+                damage.try_for_each(|error| printer.damage(0, error))?;
+                return Ok(Some(state));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns a function that makes a failure of an error.

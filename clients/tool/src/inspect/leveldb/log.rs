@@ -1,11 +1,11 @@
 //! `cairn log` over LevelDB's: the logs, record by record.
 
 use cairndb::Error;
-use cairndb_leveldb::{FileName, Kind, LogReader, LogStep, WriteBatch};
+use cairndb_leveldb::{FileName, LogReader, WriteBatch};
 
-use super::manifest::state;
+use super::manifest::{print_records, state};
 use crate::failure::Failure;
-use crate::inspect::printer::{Entry, Printer, Value};
+use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
 use crate::inspect::source::{InspectedDir, not_a};
 
@@ -57,20 +57,14 @@ fn print_log(
         None => row,
     };
     printer.row(0, &row)?;
-    let failure = source.failure();
-    let mut reader = LogReader::new(file, found);
-    loop {
-        match reader.advance().map_err(&failure)? {
-            LogStep::End => return Ok(()),
-            LogStep::Record { offset } => print_record(&reader, offset, entries, printer)?,
-            LogStep::Damage { offset, what } => {
-                if !reader.resumes().map_err(&failure)? {
-                    return printer.row(1, &Row::new("torn_end").number("offset", offset));
-                }
-                printer.damage(1, Error::corruption(what).file(found).offset(offset))?;
-            }
-        }
-    }
+    print_records(
+        source,
+        file,
+        found,
+        1,
+        printer,
+        |reader, offset, printer| print_record(reader, offset, entries, printer),
+    )
 }
 
 fn print_record(
@@ -98,17 +92,12 @@ fn print_record(
         if !entries {
             continue;
         }
-        let value = match operation.kind {
-            Kind::Delete => Value::None,
-            _ => Value::Bytes(operation.value),
-        };
-        let entry = Entry {
-            seq: operation.seq,
-            kind: operation.kind,
-            key: operation.key,
-            value,
-        };
-        printer.entry(2, &entry)?;
+        printer.entry(
+            operation.seq,
+            operation.kind,
+            operation.key,
+            operation.value,
+        )?;
     }
     Ok(())
 }

@@ -1,15 +1,18 @@
 //! `cairn manifest` over LevelDB's: the edits of a manifest, one row for each change.
 
+use std::sync::Arc;
+
 use cairndb::Error;
+use cairndb::env::ReadFile;
 use cairndb_leveldb::{
-    FileName, InternalKey, LogReader, LogStep, ManifestSalvage, NewTable, VersionEdit, read_current,
+    FileName, InternalKey, LogReader, LogStep, ManifestSalvage, NewTable, VersionEdit,
 };
 
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
-use crate::inspect::source::{ATTEMPTS_MAX, InspectedDir, not_a};
+use crate::inspect::source::{InspectedDir, not_a};
 
 /// Prints the edits of `file`, or of the manifest in use.
 pub(in crate::inspect) fn print(
@@ -22,7 +25,7 @@ pub(in crate::inspect) fn print(
             found.to_owned()
         }
         Some(found) => return Err(not_a(found, "manifest")),
-        None => match manifest_in_use(source, printer)? {
+        None => match source.manifest_in_use(printer)? {
             Some(number) => FileName::Manifest(number).to_string(),
             None => return Ok(()),
         },
@@ -30,49 +33,45 @@ pub(in crate::inspect) fn print(
     let opened = source.named_file(&found)?;
     let row = Row::new("manifest").text("file", found.clone());
     printer.row(0, &row.number("bytes", opened.size()))?;
+    print_records(
+        source,
+        opened,
+        &found,
+        0,
+        printer,
+        |reader, offset, printer| {
+            printer.row(0, &Row::new("edit").number("offset", offset))?;
+            match VersionEdit::decode(reader.payload()) {
+                Ok(edit) => print_edit(&edit, printer),
+                Err(error) => printer.damage(1, error.file(&*found).offset(offset)),
+            }
+        },
+    )
+}
+
+/// Prints each record with `print`, and damage at a depth.
+pub(super) fn print_records(
+    source: &InspectedDir,
+    file: Arc<dyn ReadFile>,
+    found: &str,
+    depth: usize,
+    printer: &mut Printer,
+    print: impl Fn(&LogReader, u64, &mut Printer) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let failure = source.failure();
-    let mut reader = LogReader::new(opened, &*found);
+    let mut reader = LogReader::new(file, found);
     loop {
         match reader.advance().map_err(&failure)? {
             LogStep::End => return Ok(()),
-            LogStep::Record { offset } => {
-                printer.row(0, &Row::new("edit").number("offset", offset))?;
-                match VersionEdit::decode(reader.payload()) {
-                    Ok(edit) => print_edit(&edit, printer)?,
-                    Err(error) => printer.damage(1, error.file(&*found).offset(offset))?,
-                }
-            }
+            LogStep::Record { offset } => print(&reader, offset, printer)?,
             LogStep::Damage { offset, what } => {
                 if !reader.resumes().map_err(&failure)? {
-                    return printer.row(0, &Row::new("torn_end").number("offset", offset));
+                    return printer.row(depth, &Row::new("torn_end").number("offset", offset));
                 }
-                let error = Error::corruption(what);
-                printer.damage(0, error.file(&*found).offset(offset))?;
+                printer.damage(depth, Error::corruption(what).file(found).offset(offset))?;
             }
         }
     }
-}
-
-/// Returns the manifest that `CURRENT` names or, if `CURRENT` is damaged or missing, the newest
-/// one.
-fn manifest_in_use(source: &InspectedDir, printer: &mut Printer) -> Result<Option<u64>, Failure> {
-    match read_current(&*source.dir) {
-        Ok(number) => return Ok(Some(number)),
-        Err(error) => printer.damage(
-            0,
-            Error::corruption(error.message().to_owned())
-                .file("CURRENT")
-                .offset(0),
-        )?,
-    }
-    let names = source.names()?;
-    let numbers = names
-        .iter()
-        .filter_map(|found| match FileName::parse(found) {
-            Some(FileName::Manifest(number)) => Some(number),
-            _ => None,
-        });
-    Ok(numbers.max())
 }
 
 /// Reads the manifest in use. Damage of it is printed; `None` if no edit is intact.
@@ -80,33 +79,18 @@ pub(super) fn state(
     source: &InspectedDir,
     printer: &mut Printer,
 ) -> Result<Option<ManifestSalvage>, Failure> {
-    for attempt in 1.. {
-        let Some(number) = manifest_in_use(source, printer)? else {
-            return Ok(None);
-        };
-        let read = ManifestSalvage::read(&*source.dir, number);
-        // The manifest may have been replaced since `CURRENT` was read.
-        let moved = source.is_live && read_current(&*source.dir).ok() != Some(number);
-        if read.is_err() && moved && attempt < ATTEMPTS_MAX {
-            continue;
+    let read = |number| match ManifestSalvage::read(&*source.dir, number) {
+        Ok(mut state) => {
+            let damage = std::mem::take(&mut state.damage);
+            Ok((Some(state), damage))
         }
-        return match read {
-            Ok(state) => {
-                let damage = state.damage.iter().cloned();
-                damage
-                    .into_iter()
-                    .try_for_each(|error| printer.damage(0, error))?;
-                Ok(Some(state))
-            }
-            Err(error) => {
-                let found = FileName::Manifest(number).to_string();
-                let error = Error::corruption(error.message().to_owned());
-                printer.damage(0, error.file(found).offset(0))?;
-                Ok(None)
-            }
-        };
-    }
-    Ok(None)
+        Err(error) => {
+            let found = FileName::Manifest(number).to_string();
+            let error = Error::corruption(error.message().to_owned());
+            Ok((None, vec![error.file(found).offset(0)]))
+        }
+    };
+    Ok(source.read_manifest(printer, read)?.flatten())
 }
 
 /// Returns the user key of an internal key.

@@ -9,13 +9,12 @@ use cairndb::Error;
 use cairndb::env::ReadFile;
 use cairndb_leveldb::{
     FileName, Kind, ManifestSalvage, NewTable, Order, SalvagedBlock, TableSalvage, TableStep,
-    read_current,
 };
 
 use super::manifest::{state, table_row};
 use crate::escape::escaped;
 use crate::failure::Failure;
-use crate::inspect::printer::{Entry, Printer, Value};
+use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
 use crate::inspect::source::{InspectedDir, not_a};
 use crate::orders;
@@ -116,10 +115,7 @@ fn print_table(
 
 /// Returns whether the process that has the database open has replaced the table meanwhile.
 fn is_replaced(source: &InspectedDir, table: u64) -> bool {
-    let state = || {
-        let number = read_current(&*source.dir).ok()?;
-        ManifestSalvage::read(&*source.dir, number).ok()
-    };
+    let state = || ManifestSalvage::read(&*source.dir, source.current().ok()?).ok();
     source.is_live && state().is_some_and(|state| !state.tables.contains_key(&table))
 }
 
@@ -199,17 +195,7 @@ fn read_block(
             key.extend_from_slice(block.key());
         }
         if shown {
-            let value = match block.kind() {
-                Kind::Delete => Value::None,
-                _ => Value::Bytes(block.value()),
-            };
-            let entry = Entry {
-                seq,
-                kind: block.kind(),
-                key: block.key(),
-                value,
-            };
-            printer.entry(2, &entry)?;
+            printer.entry(seq, block.kind(), block.key(), block.value())?;
         }
         block.next();
     }

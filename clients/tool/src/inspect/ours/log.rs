@@ -17,7 +17,6 @@ use cairndb_format::log::{
 use cairndb_format::manifest::SegmentRecord;
 use cairndb_format::name::{self, FileKind};
 
-use super::pages::print_entry;
 use super::state::ManifestState;
 use crate::failure::Failure;
 use crate::inspect::printer::Printer;
@@ -250,7 +249,7 @@ impl LogFile {
         for (seq, entry) in (record.seq..).zip(batch) {
             match entry {
                 Ok(entry) if entries => {
-                    print_entry(seq, entry.kind, entry.key, entry.value, printer)?;
+                    printer.entry(seq, entry.kind, entry.key, entry.value)?;
                 }
                 Ok(_) => {}
                 Err(error) => printer.damage(2, placed(error))?,

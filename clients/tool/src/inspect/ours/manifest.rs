@@ -5,7 +5,6 @@ use cairndb_format::manifest::{TableRecord, VersionEdit};
 use cairndb_format::name::{self, FileKind};
 
 use super::edits::{Edits, Step};
-use super::state::manifest_in_use;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::inspect::printer::Printer;
@@ -26,7 +25,7 @@ pub(in crate::inspect) fn print(
             }
             _ => return Err(not_a(found, "manifest")),
         },
-        None => manifest_in_use(source, printer)?,
+        None => source.manifest_in_use(printer)?.map(FileNumber),
     };
     match number {
         Some(number) => print_edits(source, number, printer),

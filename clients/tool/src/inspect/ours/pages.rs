@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use cairndb::env::ReadFile;
-use cairndb_base::{FileNumber, Kind};
+use cairndb_base::FileNumber;
 use cairndb_format::name;
 use cairndb_format::table::{Salvaged, SalvagedPage, TableFacts, TableSalvage};
-use cairndb_format::value_file::Pointer;
 
 use crate::escape::escaped;
 use crate::failure::Failure;
-use crate::inspect::printer::{Entry, Printer, Value};
+use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
 use crate::orders;
 
@@ -108,37 +107,7 @@ fn print_page(at: u32, page: &SalvagedPage, printer: &mut Printer) -> Result<(),
             printer.damage(2, error)?;
             continue;
         }
-        print_entry(mark.seq, mark.kind, &key, &value, printer)?;
+        printer.entry(mark.seq, mark.kind, &key, &value)?;
     }
     Ok(())
-}
-
-/// Prints an entry of a table or of a record.
-pub(super) fn print_entry(
-    seq: u64,
-    kind: Kind,
-    key: &[u8],
-    value: &[u8],
-    printer: &mut Printer,
-) -> Result<(), Failure> {
-    let mut entry = Entry {
-        seq,
-        kind,
-        key,
-        value: Value::Bytes(value),
-    };
-    if kind == Kind::Delete {
-        entry.value = Value::None;
-    }
-    let place = (kind == Kind::Pointer).then(|| Pointer::decode(value).ok());
-    let Some(place) = place.flatten() else {
-        return printer.entry(2, &entry);
-    };
-    let file = name::value(place.file);
-    entry.value = Value::Pointer {
-        file: &file,
-        offset: place.offset,
-        bytes: place.raw_len.into(),
-    };
-    printer.entry(2, &entry)
 }

@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 
 use cairndb::Error;
 use cairndb_base::FileNumber;
-use cairndb_format::manifest::{CleanClose, SegmentRecord, TableRecord, VersionEdit, read_current};
-use cairndb_format::name::{self, FileKind};
+use cairndb_format::manifest::{CleanClose, SegmentRecord, TableRecord, VersionEdit};
 
 use super::edits::{Edits, Step};
 use crate::failure::Failure;
 use crate::inspect::printer::Printer;
-use crate::inspect::source::{ATTEMPTS_MAX, InspectedDir};
+use crate::inspect::source::InspectedDir;
 
 /// What the intact edits of a manifest describe.
 #[derive(Debug, Default)]
@@ -34,23 +33,8 @@ impl ManifestState {
         source: &InspectedDir,
         printer: &mut Printer,
     ) -> Result<ManifestState, Failure> {
-        for attempt in 1.. {
-            let number = manifest_in_use(source, printer)?;
-            let Some(number) = number else {
-                break;
-            };
-            let (state, damage) = ManifestState::of(source, number)?;
-            // The manifest may have been replaced since `CURRENT` was read.
-            let moved = source.is_live && read_current(&*source.dir).ok().flatten() != Some(number);
-            if !damage.is_empty() && moved && attempt < ATTEMPTS_MAX {
-                continue;
-            }
-            damage
-                .into_iter()
-                .try_for_each(|error| printer.damage(0, error))?;
-            return Ok(state);
-        }
-        Ok(ManifestState::default())
+        let read = |number| ManifestState::of(source, FileNumber(number));
+        Ok(source.read_manifest(printer, read)?.unwrap_or_default())
     }
 
     /// Reads manifest `number`. Returns what its intact edits describe, and the damage.
@@ -98,28 +82,4 @@ impl ManifestState {
             self.segments.remove(&segment);
         }
     }
-}
-
-/// Returns the manifest that `CURRENT` names or, if `CURRENT` is damaged or missing, the newest
-/// one; `None` if there is none.
-pub(super) fn manifest_in_use(
-    source: &InspectedDir,
-    printer: &mut Printer,
-) -> Result<Option<FileNumber>, Failure> {
-    match read_current(&*source.dir) {
-        Ok(Some(number)) => return Ok(Some(number)),
-        Ok(None) => {
-            let error = Error::corruption("the file that names the manifest is missing");
-            printer.damage(0, error.file(name::CURRENT).offset(0))?;
-        }
-        Err(error) => printer.damage(0, error)?,
-    }
-    let names = source.names()?;
-    let numbers = names
-        .iter()
-        .filter_map(|found| match FileKind::parse(found) {
-            Some(FileKind::Manifest(number)) => Some(number),
-            _ => None,
-        });
-    Ok(numbers.max_by_key(|number| number.0))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cairndb::Error;
 use cairndb_base::FileNumber;
-use cairndb_format::manifest::{TableRecord, read_current};
+use cairndb_format::manifest::TableRecord;
 use cairndb_format::name::{self, FileKind};
 use cairndb_format::table::TableFacts;
 
@@ -122,10 +122,10 @@ fn is_replaced(source: &InspectedDir, table: u64) -> Result<bool, Failure> {
     if !source.is_live {
         return Ok(false);
     }
-    let Some(number) = read_current(&*source.dir).map_err(source.failure())? else {
+    let Ok(number) = source.current() else {
         return Ok(false);
     };
-    let (state, _) = ManifestState::of(source, number)?;
+    let (state, _) = ManifestState::of(source, FileNumber(number))?;
     Ok(!state.tables.contains_key(&table))
 }
 
