@@ -10,6 +10,7 @@ use crate::escape::visible;
 use crate::failure::Failure;
 use crate::json::append_json;
 use crate::pager::Page;
+use crate::terminal::{self, wrapped};
 
 /// Length at which the buffer is written: as much as a pipe holds by default on Linux.
 const FLUSH_BYTES: usize = 64 << 10;
@@ -57,10 +58,11 @@ impl Output {
         self.end_line()
     }
 
-    /// Appends JSON that another writer has made.
-    pub(crate) fn json(&mut self, json: &str) -> Result<(), Failure> {
-        append_json(json, &mut self.buffer);
-        self.end_line()
+    /// Appends lines of text, broken so that they fit into the terminal.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        let columns = terminal::columns();
+        let mut lines = text.lines().flat_map(|line| wrapped(line, columns));
+        lines.try_for_each(|line| self.line(&line))
     }
 
     /// Ends a line, and writes the buffer if it is full.
@@ -114,6 +116,21 @@ pub(crate) fn print<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> Result
     let mut output = Output::stdout()?;
     let mut lines = lines.into_iter();
     lines.try_for_each(|line| output.line(line.as_ref()))?;
+    output.finish()
+}
+
+/// Prints lines of text to stdout, broken so that they fit into a terminal.
+pub(crate) fn print_text(text: &str) -> Result<(), Failure> {
+    let mut output = Output::stdout()?;
+    output.text(text)?;
+    output.finish()
+}
+
+/// Prints JSON that another writer has made to stdout.
+pub(crate) fn print_json(json: &str) -> Result<(), Failure> {
+    let mut output = Output::stdout()?;
+    append_json(json, output.buffer());
+    output.end_line()?;
     output.finish()
 }
 

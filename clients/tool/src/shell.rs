@@ -17,7 +17,7 @@ use std::io::{self, IsTerminal};
 use crate::arguments::{Command, Shell};
 use crate::failure::Failure;
 use crate::orders;
-use crate::terminal;
+use crate::output::print_text;
 use grammar::{Grammar, Line, Next};
 use words::Words;
 
@@ -40,13 +40,7 @@ fn carry_out(grammar: &Grammar, line: Words, run: Run<'_>) -> Result<Next, Failu
         Line::Empty => Ok(Next::Continue),
         Line::End => Ok(Next::End),
         Line::Text(text) => {
-            let mut output = crate::output::Output::stdout()?;
-            let columns = terminal::columns();
-            let lines = text
-                .lines()
-                .flat_map(|line| terminal::wrapped(line, columns));
-            lines.into_iter().try_for_each(|line| output.line(&line))?;
-            output.finish()?;
+            print_text(&text)?;
             Ok(Next::Continue)
         }
         Line::Command(arguments) => {

@@ -5,182 +5,117 @@ use std::sync::Arc;
 
 use cairndb::env::Dir;
 use cairndb_leveldb::{Database, FileName};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::stats::bars::{Bar, print_bars, say};
+use super::stats::bars::{Bar, print_bars};
+use super::stats::figures::Files;
 use crate::database::{DatabaseReader, open_leveldb};
 use crate::failure::Failure;
-use crate::output::{Output, counted};
+use crate::output::{Output, counted, print, print_json};
 use crate::progress::Meter;
 use crate::progress::interrupt;
 use crate::range::Range;
 
-/// Reads and checks everything: each table by itself, then all entries in order.
+/// Reads and checks everything: each table by itself, then all entries in order. Of a database whose
+/// comparator is unknown, checksums are checked, but the order of the keys cannot be.
 pub(super) fn verify(path: &Path, dir: &Arc<dyn Dir>, json: bool) -> Result<(), Failure> {
     let database = open_leveldb(dir, path)?;
-    let (as_json, text) = if database.order().name() == database.comparator() {
-        verify_ordered(path, database)?
-    } else {
-        verify_unordered(path, database)?
+    let is_ordered = database.order().name() == database.comparator();
+    let stored = is_ordered.then(|| verify_tables(path, &database));
+    let stored = stored.transpose()?;
+    let (tables, logs) = (database.tables().len(), database.report().logs.len());
+    let is_torn = database.report().torn_log.is_some();
+    let reader = DatabaseReader::LevelDb(Box::new(database));
+    let contents = reader.contents(path, &Range::default())?;
+    let mut report = json!({
+        "tables": tables,
+        "entries": contents.entries,
+        "bytes": contents.bytes,
+        "order_checked": is_ordered,
+    });
+    let entries = counted(contents.entries, "entry", "entries");
+    let tables = counted(tables as u64, "table", "tables");
+    let mut text = match stored {
+        None => format!("readable: {entries} in {tables}; the order of the keys cannot be checked"),
+        Some((versions, deletes)) => {
+            report["versions"] = versions.into();
+            report["deletes"] = deletes.into();
+            report["logs"] = logs.into();
+            report["torn_log"] = is_torn.into();
+            format!(
+                "intact: {entries}; {} in {tables}, {} among them; {}",
+                counted(versions, "stored version", "stored versions"),
+                counted(deletes, "deletion", "deletions"),
+                counted(logs as u64, "log", "logs"),
+            )
+        }
     };
-    let mut output = Output::stdout()?;
-    if json {
-        output.json(&as_json.to_string())?;
-    } else {
-        text.iter().try_for_each(|line| output.line(line))?;
+    if is_ordered && is_torn {
+        text += "\na crash has torn the end of the newest log; what follows is dropped";
     }
-    output.finish()
+    if json {
+        return print_json(&report.to_string());
+    }
+    print(text.lines())
 }
 
-/// What is printed: as JSON, and as lines of text.
-type Verified = (Value, Vec<String>);
-
-/// Reads and checks everything of a database whose comparator is known.
-fn verify_ordered(path: &Path, database: Database) -> Result<Verified, Failure> {
-    let failed = Failure::of_leveldb(path);
-    let (mut stored, mut deletes) = (0, 0);
+/// Checks each table. Returns the numbers of the versions and the deletions that they hold.
+fn verify_tables(path: &Path, database: &Database) -> Result<(u64, u64), Failure> {
+    let (mut versions, mut deletes) = (0, 0);
     let (meter, mut done) = (Meter::new("verifying"), 0);
     let total = database.tables().iter().map(|info| info.size).sum();
     for info in database.tables() {
-        let summary = database.verify_table(info).map_err(&failed)?;
-        stored += summary.entries;
+        let summary = database.verify_table(info);
+        let summary = summary.map_err(Failure::of_leveldb(path))?;
+        versions += summary.entries;
         deletes += summary.deletes;
         done += info.size;
         meter.set(done, total);
         interrupt::check()?;
     }
-    drop(meter);
-    let (tables, logs) = (database.tables().len(), database.report().logs.len());
-    let is_torn = database.report().torn_log.is_some();
-    let reader = DatabaseReader::LevelDb(Box::new(database));
-    let contents = reader.contents(path, &Range::default())?;
-    let json = json!({
-        "tables": tables,
-        "versions": stored,
-        "deletes": deletes,
-        "logs": logs,
-        "torn_log": is_torn,
-        "entries": contents.entries,
-        "bytes": contents.bytes,
-        "order_checked": true,
-    });
-    let mut text = vec![format!(
-        "intact: {}; {} in {}, {} among them; {}",
-        counted(contents.entries, "entry", "entries"),
-        counted(stored, "stored version", "stored versions"),
-        counted(tables as u64, "table", "tables"),
-        counted(deletes, "deletion", "deletions"),
-        counted(logs as u64, "log", "logs"),
-    )];
-    if is_torn {
-        let torn = "a crash has torn the end of the newest log; what follows is dropped";
-        text.push(torn.to_owned());
-    }
-    Ok((json, text))
-}
-
-/// Reads everything of a database whose comparator is unknown. Checksums are checked, but the order
-/// of the keys cannot be.
-fn verify_unordered(path: &Path, database: Database) -> Result<Verified, Failure> {
-    let tables = database.tables().len();
-    let reader = DatabaseReader::LevelDb(Box::new(database));
-    let contents = reader.contents(path, &Range::default())?;
-    let json = json!({
-        "tables": tables,
-        "entries": contents.entries,
-        "bytes": contents.bytes,
-        "order_checked": false,
-    });
-    let text = format!(
-        "readable: {} in {}; the order of the keys cannot be checked",
-        counted(contents.entries, "entry", "entries"),
-        counted(tables as u64, "table", "tables"),
-    );
-    Ok((json, vec![text]))
-}
-
-/// Bytes of the files in a directory, by kind.
-#[derive(Default)]
-struct Files {
-    tables: u64,
-    logs: u64,
-    manifests: u64,
-    others: u64,
-}
-
-impl Files {
-    fn of(dir: &dyn Dir) -> cairndb::Result<Files> {
-        let mut files = Files::default();
-        for name in dir.list()? {
-            let kind = match FileName::parse(&name) {
-                Some(FileName::Table(_) | FileName::OldTable(_)) => &mut files.tables,
-                Some(FileName::Log(_)) => &mut files.logs,
-                Some(FileName::Manifest(_)) => &mut files.manifests,
-                _ => &mut files.others,
-            };
-            // A link or a directory is not one of the database's files.
-            *kind += dir.size_of(&name).ok().flatten().unwrap_or(0);
-        }
-        Ok(files)
-    }
-
-    fn total(&self) -> u64 {
-        self.tables + self.logs + self.manifests + self.others
-    }
+    Ok((versions, deletes))
 }
 
 /// Returns the bytes of the tables of each level.
 fn levels(database: &Database) -> Vec<u64> {
-    let mut levels = Vec::new();
-    for info in database.tables() {
-        if levels.len() <= info.level {
-            levels.resize(info.level + 1, 0);
-        }
-        if let Some(level) = levels.get_mut(info.level) {
-            *level += info.size;
-        }
-    }
-    levels
+    let tables = || database.tables().iter();
+    let count = tables().map(|info| info.level + 1).max().unwrap_or(0);
+    let of = |level| tables().filter(move |info| info.level == level);
+    let levels = (0..count).map(|level| of(level).map(|info| info.size).sum());
+    levels.collect()
 }
 
 /// Prints what the files take.
 pub(super) fn stats(path: &Path, dir: &Arc<dyn Dir>, json: bool) -> Result<(), Failure> {
     let database = open_leveldb(dir, path)?;
-    let files = Files::of(&**dir).map_err(Failure::of_leveldb(path))?;
+    let kinds = ["tables", "logs", "manifests", "others"];
+    let files = Files::of(&**dir, kinds, |found| match FileName::parse(found)? {
+        FileName::Table(_) | FileName::OldTable(_) => Some(0),
+        FileName::Log(_) => Some(1),
+        FileName::Manifest(_) => Some(2),
+        _ => None,
+    });
+    let files = files.map_err(Failure::of_leveldb(path))?;
     let levels = levels(&database);
-    let mut output = Output::stdout()?;
     if json {
         let all = json!({
             "store": "leveldb",
             "comparator": database.comparator(),
             "tables": database.tables().len(),
             "last_sequence_number": database.last_seq(),
-            "file_bytes": {
-                "total": files.total(),
-                "tables": files.tables,
-                "logs": files.logs,
-                "manifests": files.manifests,
-                "others": files.others,
-            },
+            "file_bytes": files.json(),
             "level_bytes": levels,
         });
-        output.json(&all.to_string())?;
-        return output.finish();
+        return print_json(&all.to_string());
     }
-    let summary = format!(
+    let mut output = Output::stdout()?;
+    output.text(&format!(
         "LevelDB database: {}, {}; comparator {}",
         counted(database.tables().len() as u64, "table", "tables"),
         counted(database.report().logs.len() as u64, "log", "logs"),
         database.comparator().escape_debug(),
-    );
-    say(&summary, &mut output)?;
-    let mut bars = vec![
-        Bar::new("total", files.total()),
-        Bar::new("tables", files.tables),
-        Bar::new("logs", files.logs),
-        Bar::new("manifests", files.manifests),
-        Bar::new("other files", files.others),
-    ];
+    ))?;
+    let mut bars = Bar::of(&files);
     for (level, bytes) in levels.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
         bars.push(Bar::new(format!("level {level}"), *bytes));
     }

@@ -9,9 +9,9 @@ use cairndb::env::{Dir, Env, RealEnv};
 use cairndb_leveldb::FileName;
 
 use crate::database::open_to_read;
-use crate::escape::visible;
+use crate::escape::{typed, visible};
 use crate::failure::{Failure, ORIGINAL};
-use crate::output::{Output, counted, size};
+use crate::output::{counted, print, size};
 
 /// Removes LevelDB's files of the converted database at `path`, if the user confirms it.
 ///
@@ -20,55 +20,50 @@ use crate::output::{Output, counted, size};
 pub(super) fn drop_original(path: &Path, confirmed: bool) -> Result<(), Failure> {
     let db = open_to_read(path)?;
     let original = path.join(ORIGINAL);
-    let mut output = Output::stdout()?;
     // A link is not followed.
     let is_there = fs::symlink_metadata(&original).is_ok_and(|found| found.is_dir());
     if !is_there {
-        output.line(&format!(
-            "nothing to remove: {} does not exist",
-            original.display()
-        ))?;
-        return output.finish();
+        let original = original.display();
+        return print([format!("nothing to remove: {original} does not exist")]);
     }
     let failure = Failure::of_leveldb(&original);
-    let dir = RealEnv::new()
-        .open_dir(&original, false)
-        .map_err(&failure)?;
+    let dir = RealEnv::new().open_dir(&original, false);
+    let dir = dir.map_err(&failure)?;
     let (bytes, count) = sizes(&*dir).map_err(&failure)?;
-    let what = format!(
-        "{} ({}, {})",
-        original.display(),
-        counted(count, "file", "files"),
-        size(bytes)
-    );
+    let (files, size) = (counted(count, "file", "files"), size(bytes));
+    let what = format!("{} ({files}, {size})", original.display());
     if !confirmed && !confirm(&what)? {
-        output.line(&format!("kept {what}"))?;
-        return output.finish();
+        return print([format!("kept {what}")]);
     }
+    let left = remove(&*dir).map_err(&failure)?;
+    db.close().map_err(Failure::of(path))?;
+    let left = left.map(|found| {
+        let found = typed(found.as_bytes());
+        format!("kept what is not LevelDB's, such as {found}")
+    });
+    print([format!("removed {what}")].into_iter().chain(left))
+}
+
+/// Removes LevelDB's files in a directory, and it if nothing else is there. Returns the name of
+/// another file.
+fn remove(dir: &dyn Dir) -> cairndb::Result<Option<String>> {
     // The lock is held until its file is removed, so that no LevelDB has the files open.
-    let lock = dir.lock("LOCK").map_err(&failure)?;
+    let _lock = dir.lock("LOCK")?;
     // Without `CURRENT`, what an interrupted removal leaves is not taken for a database.
-    let mut names = dir.list().map_err(&failure)?;
+    let mut names = dir.list()?;
     names.sort_by_key(|found| found != "CURRENT");
     for found in names {
         let is_file = matches!(dir.size_of(&found), Ok(Some(_)));
         if is_file && FileName::parse(&found).is_some() {
-            dir.unlink(&found).map_err(&failure)?;
+            dir.unlink(&found)?;
         }
     }
-    dir.sync().map_err(&failure)?;
-    let left = dir.list().map_err(&failure)?;
+    dir.sync()?;
+    let mut left = dir.list()?;
     if left.is_empty() {
-        dir.remove().map_err(&failure)?;
+        dir.remove()?;
     }
-    drop(lock);
-    db.close().map_err(Failure::of(path))?;
-    output.line(&format!("removed {what}"))?;
-    if let Some(found) = left.first() {
-        let found = crate::escape::typed(found.as_bytes());
-        output.line(&format!("kept what is not LevelDB's, such as {found}"))?;
-    }
-    output.finish()
+    Ok(left.pop())
 }
 
 /// Returns the bytes and the number of the files in a directory.

@@ -5,9 +5,8 @@ use cairndb::{ErrorKind, RepairOptions};
 use crate::arguments::Repair;
 use crate::database::options_for;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{print_json, print_text};
 use crate::progress::watched;
-use crate::terminal;
 
 /// Repairs a database into a new directory, or prints what a repair would do. Fails if something is
 /// lost or in doubt, after the report.
@@ -37,18 +36,11 @@ pub(super) fn repair(arguments: &Repair) -> Result<(), Failure> {
         let target = target.display();
         Failure::Other(format!("{target} cannot be written: {error}{advice}"))
     })?;
-    let mut output = Output::stdout()?;
     if arguments.json {
-        output.json(report.to_json().trim_end())?;
+        print_json(report.to_json().trim_end())?;
     } else {
-        let columns = terminal::columns();
-        for line in report.to_string().trim_end().lines() {
-            for part in terminal::wrapped(line, columns) {
-                output.line(&part)?;
-            }
-        }
+        print_text(report.to_string().trim_end())?;
     }
-    output.finish()?;
     if report.is_complete() {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use crate::arguments::{Checkpoint, Compact, Destroy, Verify};
 use crate::database::{leveldb_at, open_with, options_for, refuse_other_stores};
 use crate::failure::Failure;
 use crate::orders;
-use crate::output::{Output, counted};
+use crate::output::{counted, print};
 use crate::progress::watched;
 use crate::range::Range;
 
@@ -19,10 +19,9 @@ pub(super) fn verify(arguments: &Verify) -> Result<(), Failure> {
     }
     let report = watched("verifying", || cairndb::verify(path, &options_for(path)));
     let report = report.map_err(Failure::of(path))?;
-    let mut output = Output::stdout()?;
     let (tables, bytes, values) = (report.tables, report.bytes, report.values);
     let (entries, versions, in_log) = (report.entries, report.versions, report.log_versions);
-    output.line(&if arguments.json {
+    print([if arguments.json {
         format!(
             "{{\"tables\":{tables},\"entries\":{entries},\"versions\":{versions},\
              \"bytes\":{bytes},\"values\":{values},\"log_versions\":{in_log}}}"
@@ -35,8 +34,7 @@ pub(super) fn verify(arguments: &Verify) -> Result<(), Failure> {
             counted(tables, "table", "tables"),
             counted(values, "value", "values"),
         )
-    })?;
-    output.finish()
+    }])
 }
 
 /// Compacts a range.

@@ -18,6 +18,7 @@ use super::grammar::{Grammar, Next};
 use super::words::{Words, words};
 use crate::escape::{is_active, typed};
 use crate::failure::Failure;
+use crate::output::print_text;
 use crate::pager;
 use crate::terminal;
 
@@ -37,7 +38,7 @@ pub(super) fn read(
         let _ = editor.load_history(history);
     }
     let prompt = format!("{}> ", name(grammar));
-    println(&format!(
+    print_text(&format!(
         "{}: `help` lists the commands, Ctrl-D ends",
         name(grammar)
     ))?;
@@ -60,14 +61,6 @@ pub(super) fn read(
         }
     }
     Ok(())
-}
-
-fn println(text: &str) -> Result<(), Failure> {
-    let mut output = crate::output::Output::stdout()?;
-    for line in terminal::wrapped(text, terminal::columns()) {
-        output.line(&line)?;
-    }
-    output.finish()
 }
 
 /// Returns what the prompt calls the database.

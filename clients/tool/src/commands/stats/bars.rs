@@ -5,10 +5,10 @@
 
 use serde_json::Value;
 
-use super::figures::Figures;
+use super::figures::{Figures, Files};
 use crate::failure::{Failure, ORIGINAL};
 use crate::output::{Output, counted, size};
-use crate::terminal::{self, wrapped};
+use crate::terminal;
 
 /// Columns before a bar: the label, and a size.
 const LABEL_COLUMNS: usize = 18;
@@ -35,12 +35,20 @@ pub(crate) struct Bar {
 
 impl Bar {
     pub(crate) fn new(label: impl Into<String>, bytes: u64) -> Bar {
-        let label = label.into();
         Bar {
-            label,
+            label: label.into(),
             bytes,
             dead: 0,
         }
+    }
+
+    /// Returns a bar for all files, and one for each kind.
+    pub(in crate::commands) fn of(files: &Files) -> Vec<Bar> {
+        let bars = files.all().map(|(kind, bytes)| match kind {
+            "others" => Bar::new("other files", bytes),
+            kind => Bar::new(kind.replace('_', " "), bytes),
+        });
+        bars.collect()
     }
 
     fn with_dead(self, dead: u64) -> Bar {
@@ -88,12 +96,6 @@ impl Canvas {
     }
 }
 
-/// Prints a sentence, in lines that fit into the terminal.
-pub(crate) fn say(text: &str, output: &mut Output) -> Result<(), Failure> {
-    let lines = wrapped(text, terminal::columns());
-    lines.iter().try_for_each(|line| output.line(line))
-}
-
 /// Prints bars in proportion to the longest one.
 pub(crate) fn print_bars(bars: &[Bar], output: &mut Output) -> Result<(), Failure> {
     let room = terminal::columns().map(|columns| {
@@ -117,31 +119,24 @@ pub(crate) fn print_bars(bars: &[Bar], output: &mut Output) -> Result<(), Failur
 /// Prints the figures.
 pub(super) fn print(figures: &Figures, output: &mut Output) -> Result<(), Failure> {
     let count = |name: &str| number(&figures.stats, name);
-    let summary = format!(
+    output.text(&format!(
         "{} in {}, {} among them; {}",
         counted(count("versions"), "stored version", "stored versions"),
         counted(count("tables"), "table", "tables"),
         counted(count("deletes"), "tombstone", "tombstones"),
         counted(count("value_files"), "value file", "value files"),
-    );
-    say(&summary, output)?;
+    ))?;
     let bars = bars(figures);
     print_bars(&bars, output)?;
     if bars.iter().any(|bar| bar.dead > 0) {
-        say(
-            "░ may be dead: deleted, overwritten, or not removed yet",
-            output,
-        )?;
+        output.text("░ may be dead: deleted, overwritten, or not removed yet")?;
     }
     if figures.original.is_some() {
-        say(
-            "CairnDB does not use LevelDB's files; `cairn upgrade --drop-original` removes them",
-            output,
-        )?;
+        let advice = "`cairn upgrade --drop-original` removes them";
+        output.text(&format!("CairnDB does not use LevelDB's files; {advice}"))?;
     }
-    stalls(&figures.stalls)
-        .iter()
-        .try_for_each(|line| say(line, output))
+    let stalls = stalls(&figures.stalls);
+    stalls.iter().try_for_each(|line| output.text(line))
 }
 
 fn number(object: &Value, name: &str) -> u64 {
@@ -149,18 +144,14 @@ fn number(object: &Value, name: &str) -> u64 {
 }
 
 fn bars(figures: &Figures) -> Vec<Bar> {
-    let (files, space) = (&figures.files, &figures.space);
-    let dead_values = number(space, "dead_value_bytes");
-    let dead = number(space, "dead_bytes_max");
-    let mut bars = vec![
-        Bar::new("total", files.total()).with_dead(dead),
-        Bar::new("tables", files.tables).with_dead(dead.saturating_sub(dead_values)),
-        Bar::new("value files", files.values).with_dead(dead_values),
-        Bar::new("logs", files.logs),
-        Bar::new("manifests", files.manifests),
-        Bar::new("other files", files.others),
-        Bar::new("dead, at most", dead).with_dead(dead),
-    ];
+    let dead_values = number(&figures.space, "dead_value_bytes");
+    let dead = number(&figures.space, "dead_bytes_max");
+    let mut bars = Bar::of(&figures.files);
+    let dead_parts = [dead, dead.saturating_sub(dead_values), dead_values];
+    for (bar, dead) in bars.iter_mut().zip(dead_parts) {
+        bar.dead = dead.min(bar.bytes);
+    }
+    bars.push(Bar::new("dead, at most", dead).with_dead(dead));
     let runs = figures.runs.as_array();
     for run in runs.into_iter().flatten() {
         let bar = Bar::new(format!("run {}", number(run, "run")), number(run, "bytes"));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cairndb::Db;
-use cairndb::env::{Env, RealEnv};
+use cairndb::env::{Dir, Env, RealEnv};
 use cairndb_format::name::FileKind;
 use serde_json::Value;
 
@@ -11,38 +11,49 @@ use crate::commands::originals;
 use crate::failure::{Failure, ORIGINAL};
 
 /// Bytes of the files in a directory, by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Files {
-    pub(super) tables: u64,
-    pub(super) values: u64,
-    pub(super) logs: u64,
-    pub(super) manifests: u64,
-    pub(super) others: u64,
-}
+#[derive(Clone, Debug)]
+pub(in crate::commands) struct Files(Vec<(&'static str, u64)>);
 
 impl Files {
-    /// Adds up the sizes of the regular files at `path`. The properties do not give those of log
-    /// and manifest in a handle that only reads.
-    fn of(path: &Path) -> cairndb::Result<Files> {
-        let dir = RealEnv::new().open_dir(path, false)?;
-        let mut files = Files::default();
-        for name in dir.list()? {
-            let kind = match FileKind::parse(&name) {
-                Some(FileKind::Table(_)) => &mut files.tables,
-                Some(FileKind::Value(_)) => &mut files.values,
-                Some(FileKind::Log(_)) => &mut files.logs,
-                Some(FileKind::Manifest(_)) => &mut files.manifests,
-                _ => &mut files.others,
-            };
+    /// Adds up the sizes of the regular files. `kind` returns the place of a name's kind in `kinds`,
+    /// whose last one is that of all other files. The properties do not give the sizes of log and
+    /// manifest in a handle that only reads.
+    pub(in crate::commands) fn of<const N: usize>(
+        dir: &dyn Dir,
+        kinds: [&'static str; N],
+        kind: impl Fn(&str) -> Option<usize>,
+    ) -> cairndb::Result<Files> {
+        let mut files = kinds.map(|kind| (kind, 0));
+        for found in dir.list()? {
             // A link or a directory is not one of the database's files.
-            *kind += dir.size_of(&name).ok().flatten().unwrap_or(0);
+            let bytes = dir.size_of(&found).ok().flatten().unwrap_or(0);
+            files[kind(&found).unwrap_or(N - 1)].1 += bytes;
         }
-        Ok(files)
+        Ok(Files(files.to_vec()))
     }
 
-    pub(super) fn total(&self) -> u64 {
-        self.tables + self.values + self.logs + self.manifests + self.others
+    /// Returns the kinds, after the total.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let total = self.0.iter().map(|(_, bytes)| bytes).sum();
+        [("total", total)].into_iter().chain(self.0.clone())
     }
+
+    pub(in crate::commands) fn json(&self) -> Value {
+        self.all().collect()
+    }
+}
+
+/// Returns the files of a CairnDB database.
+fn files(path: &Path) -> cairndb::Result<Files> {
+    let kinds = ["tables", "value_files", "logs", "manifests", "others"];
+    let dir = RealEnv::new().open_dir(path, false)?;
+    Files::of(&*dir, kinds, |found| match FileKind::parse(found)? {
+        FileKind::Table(_) => Some(0),
+        FileKind::Value(_) => Some(1),
+        FileKind::Log(_) => Some(2),
+        FileKind::Manifest(_) => Some(3),
+        _ => None,
+    })
 }
 
 /// What `cairn stats` shows.
@@ -61,7 +72,7 @@ impl Figures {
     /// Reads the figures of the open database in `path`.
     pub(super) fn read(db: &Db, path: &Path) -> Result<Figures, Failure> {
         Ok(Figures {
-            files: Files::of(path).map_err(Failure::of(path))?,
+            files: files(path).map_err(Failure::of(path))?,
             space: property(db, "cairndb.space")?,
             stats: property(db, "cairndb.stats")?,
             stalls: property(db, "cairndb.stalls")?,
