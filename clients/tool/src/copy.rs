@@ -15,12 +15,10 @@
 
 mod batches;
 mod copier;
-mod job;
 mod lockstep;
 mod pace;
 mod run;
 mod state;
 mod verify;
 
-pub(crate) use job::{Copied, Job};
-pub(crate) use run::copy;
+pub(crate) use run::{Copied, copy};

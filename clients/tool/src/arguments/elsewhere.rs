@@ -23,7 +23,9 @@ repl cli console batch: `shell` reads commands from a prompt or a script";
 
 /// Returns each name elsewhere, and what does the same here.
 fn answers() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = NAMES.lines().map(|row| row.split_once(": ").unwrap_or_default());
+    let rows = NAMES
+        .lines()
+        .map(|row| row.split_once(": ").unwrap_or_default());
     rows.flat_map(|(names, answer)| names.split(' ').map(move |name| (name, answer)))
 }
 

@@ -30,7 +30,7 @@ pub(super) fn walk(
     if is_backward {
         scan = scan.reverse();
     }
-    for entry in opened.store.scan(&scan).map_err(opened.failure())? {
+    for entry in opened.scan(&scan)? {
         let (key, value) = entry.map_err(opened.failure())?;
         if !visit(&key, &value)? {
             break;

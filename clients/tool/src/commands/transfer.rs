@@ -15,19 +15,17 @@ use crate::transfer::formats::{FileFormat, Format};
 use crate::transfer::inferred;
 use crate::transfer::leveldb::LevelDbSource;
 use crate::transfer::rocksdb::RocksDatabase;
-use crate::transfer::source::EntrySource;
 use crate::transfer::target::absolute;
 
 /// Writes the native stream.
 pub(super) fn dump(arguments: &Dump) -> Result<(), Failure> {
     let request = transfer::export::Export {
-        directory: arguments.directory.clone(),
+        directory: &arguments.directory,
         range: Range::read(&arguments.range, arguments.coding.into())?,
         format_name: "dump".to_owned(),
         inferred: String::new(),
-        target: arguments.file.clone(),
-        restart: arguments.resume.restart,
-        save_bytes: arguments.resume.save_every,
+        target: arguments.file.as_deref(),
+        resume: &arguments.resume,
     };
     transfer::export(&request, &FileFormat::Native)
 }
@@ -37,45 +35,36 @@ pub(super) fn load(arguments: &Load) -> Result<(), Failure> {
     let path = given(arguments.file.as_deref());
     let mut source = FileFormat::Native.source(path)?;
     let request = transfer::import::Import {
-        directory: arguments.directory.clone(),
+        directory: &arguments.directory,
         what: format!("dump {}", source_key(path)),
         source_name: source_name(path),
         inferred: String::new(),
         add: arguments.add,
-        restart: arguments.resume.restart,
         skip_bad: false,
-        save_bytes: arguments.resume.save_every,
+        resume: &arguments.resume,
     };
     transfer::import(&request, &mut *source)
 }
 
 /// Exports to another format.
 pub(super) fn export(arguments: &Export) -> Result<(), Failure> {
-    let form = if arguments.print {
-        Form::Print
-    } else {
-        Form::ByteValue
-    };
     let target = given(arguments.target.as_deref());
+    let (name, inferred) = named(arguments.format, || inferred::of_export(target))?;
     let choice = Choice {
-        name: match arguments.format {
-            Some(name) => name,
-            None => inferred::of_export(target)?,
-        },
+        name,
         text: &arguments.text,
         json_values: false,
         print: arguments.print,
         families: Families::default(),
     };
-    let (name, format) = (choice.name, choice.format(form)?);
+    let format = choice.format()?;
     let request = transfer::export::Export {
-        directory: arguments.directory.clone(),
+        directory: &arguments.directory,
         range: Range::read(&arguments.range, arguments.text.coding.into())?,
         format_name: format!("{format:?}"),
-        inferred: said(name, arguments.format),
-        target: arguments.target.clone(),
-        restart: arguments.resume.restart,
-        save_bytes: arguments.resume.save_every,
+        inferred,
+        target,
+        resume: &arguments.resume,
     };
     match &format {
         Format::File(format) => transfer::export(&request, format),
@@ -89,50 +78,48 @@ pub(super) fn export(arguments: &Export) -> Result<(), Failure> {
 /// Imports from another format.
 pub(super) fn import(arguments: &Import) -> Result<(), Failure> {
     let path = given(arguments.source.as_deref());
+    let (name, inferred) = named(arguments.format, || inferred::of_import(path))?;
     let choice = Choice {
-        name: match arguments.format {
-            Some(name) => name,
-            None => inferred::of_import(path)?,
-        },
+        name,
         text: &arguments.text,
         json_values: arguments.json_values,
         print: false,
         families: Families::read(&arguments.family)?,
     };
-    let (name, format) = (choice.name, choice.format(Form::ByteValue)?);
+    let format = choice.format()?;
     let request = transfer::import::Import {
-        directory: arguments.directory.clone(),
+        directory: &arguments.directory,
         what: format!("{format:?} {}", source_key(path)),
         source_name: source_name(path),
-        inferred: said(name, arguments.format),
+        inferred,
         add: arguments.add,
-        restart: arguments.resume.restart,
         skip_bad: arguments.skip_bad,
-        save_bytes: arguments.resume.save_every,
+        resume: &arguments.resume,
     };
     let directory = || {
-        path.ok_or_else(|| {
-            let message = "the format is a directory; name the one to read";
-            Failure::Usage(message.to_owned())
-        })
+        let message = "the format is a directory; name the one to read";
+        path.ok_or_else(|| Failure::Usage(message.to_owned()))
     };
-    let mut source: Box<dyn EntrySource> = match format {
-        Format::File(format) => format.source(path)?,
-        Format::LevelDb => Box::new(LevelDbSource::open(directory()?)?),
+    match format {
+        Format::File(format) => transfer::import(&request, &mut *format.source(path)?),
+        Format::LevelDb => transfer::import(&request, &mut LevelDbSource::open(directory()?)?),
         Format::RocksDb(families) => {
             let database = RocksDatabase::open(directory()?, &families)?;
-            return transfer::import(&request, &mut database.source());
+            transfer::import(&request, &mut database.source())
         }
-    };
-    transfer::import(&request, &mut *source)
+    }
 }
 
-/// Returns what a report adds about a format that was not named.
-fn said(name: FormatName, given: Option<FormatName>) -> String {
-    match given {
-        Some(_) => String::new(),
-        None => format!(" as {name}"),
+/// Returns a format, and what a report adds about one that was not named.
+fn named(
+    given: Option<FormatName>,
+    inferred: impl FnOnce() -> Result<FormatName, Failure>,
+) -> Result<(FormatName, String), Failure> {
+    if let Some(name) = given {
+        return Ok((name, String::new()));
     }
+    let name = inferred()?;
+    Ok((name, format!(" as {name}")))
 }
 
 /// A format, and the options that only some formats have.
@@ -146,7 +133,7 @@ struct Choice<'a> {
 
 impl Choice<'_> {
     /// Returns the format, if it has the options that were given.
-    fn format(self, form: Form) -> Result<Format, Failure> {
+    fn format(self) -> Result<Format, Failure> {
         let (name, text) = (self.name, self.text);
         let is_csv = matches!(name, FormatName::Csv | FormatName::Tsv);
         let is_dump = matches!(name, FormatName::MdbDump | FormatName::DbDump);
@@ -170,6 +157,7 @@ impl Choice<'_> {
             )));
         }
         let coding = Coding::from(text.coding);
+        let form = [Form::ByteValue, Form::Print][usize::from(self.print)];
         Ok(Format::File(match name {
             FormatName::Leveldb => return Ok(Format::LevelDb),
             FormatName::Rocksdb => return Ok(Format::RocksDb(self.families)),

@@ -3,10 +3,10 @@
 use cairndb_store::{Entries, Entry, Read, Scan, Value};
 
 use super::batches::Batches;
-use super::job::Job;
 use super::lockstep::{Lockstep, Pair};
 use super::pace::Pace;
 use super::state::{CopyState, check, check_empty};
+use crate::arguments::Copy;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -46,7 +46,7 @@ pub(super) struct Copier<'a> {
 impl<'a> Copier<'a> {
     /// Continues after the saved key, or begins.
     pub(super) fn begin(
-        job: &'a Job,
+        (job, range): (&Copy, &'a Range),
         saved: &'a Saved,
         source: &'a Opened,
         target: &'a Opened,
@@ -54,25 +54,25 @@ impl<'a> Copier<'a> {
         let found = saved.load::<CopyState>()?;
         let is_resumed = found.is_some();
         let mut state = if let Some(state) = found {
-            check(&state, &job.range, saved, source, target)?;
+            check(&state, range, saved, source, target)?;
             state
         } else {
             if !job.overwrite {
-                check_empty(target, &job.range)?;
+                check_empty(target, range)?;
             }
             CopyState {
                 from: source.identity.clone(),
                 to: target.identity.clone(),
-                range: job.range.clone().into(),
+                range: range.clone().into(),
                 ..CopyState::default()
             }
         };
         state.overwrite |= job.overwrite;
-        let pace = Pace::new(job.rate);
+        let pace = Pace::new(job.rate_limit);
         Ok(Copier {
             saved,
-            save_bytes: job.save_bytes,
-            range: &job.range,
+            save_bytes: job.save_every,
+            range,
             source,
             target,
             is_merge: is_resumed || state.overwrite,
@@ -97,8 +97,7 @@ impl<'a> Copier<'a> {
         });
         let from = reader.scan(&scan).map_err(self.source.failure())?;
         let to = if self.is_merge {
-            let scanned = self.target.reader().scan(&scan);
-            scanned.map_err(self.target.failure())?
+            self.target.scan(&scan)?
         } else {
             Entries::new(std::iter::empty())
         };

@@ -3,20 +3,33 @@
 use cairndb_store::{ErrorKind, Read, Snapshot};
 
 use super::copier::Copier;
-use super::job::{Copied, Job};
 use super::state;
 use super::verify::verify;
+use crate::arguments::Copy;
 use crate::failure::Failure;
+use crate::range::Range;
 use crate::store::{Access, Opened, identity, open};
+use crate::transfer::Contents;
 
 /// What messages call the arguments.
 const FROM: &str = "FROM-URL";
 const TO: &str = "TO-URL";
 
+/// What a copy has done.
+#[derive(Debug)]
+pub(crate) struct Copied {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    /// What both stores hold in the range.
+    pub(crate) contents: Contents,
+    /// Keys that were written or deleted in the target.
+    pub(crate) changed: u64,
+}
+
 /// Copies the entries of the range, and compares both stores.
-pub(crate) fn copy(job: &Job) -> Result<Copied, Failure> {
-    let source = open(FROM, &job.from, Access::Read)?;
-    let to = identity(TO, &job.to)?;
+pub(crate) fn copy(job: &Copy, range: &Range) -> Result<Copied, Failure> {
+    let source = open(FROM, &job.source, Access::Read)?;
+    let to = identity(TO, &job.target)?;
     if source.identity == to {
         return Err(Failure::Usage(format!(
             "{FROM} and {TO} are the same store"
@@ -27,17 +40,17 @@ pub(crate) fn copy(job: &Job) -> Result<Copied, Failure> {
             "{FROM} and {TO} overlap: the keys of one are among those of the other"
         )));
     }
-    let target = open(TO, &job.to, Access::Create)?;
+    let target = open(TO, &job.target, Access::Create)?;
     let saved = state::file(&target, job.state.as_ref());
     if job.restart {
         saved.remove()?;
     }
     let view = View::of(&source)?;
-    let mut copier = Copier::begin(job, &saved, &source, &target)?;
+    let mut copier = Copier::begin((job, range), &saved, &source, &target)?;
     copier.run(view.reader(&source))?;
     let (state, mut pace) = copier.end();
     let from = (view.reader(&source), &source);
-    let contents = verify(from, &target, &job.range, state.copied.bytes, &mut pace)?;
+    let contents = verify(from, &target, range, state.copied.bytes, &mut pace)?;
     drop(view);
     target.close()?;
     source.close()?;

@@ -98,12 +98,10 @@ pub(super) fn check(
     }
     let held = match &state.last {
         // An overwriting copy may have ended with keys that it deleted.
-        Some(key) if state.copied.entries > 0 => {
-            let copied = (range.bounds().0, Bound::Included(key.0.as_slice()));
-            let held = target.reader().scan(&Scan::range(copied).limit(1));
-            let mut held = held.map_err(target.failure())?;
-            held.next().transpose().map_err(target.failure())?.is_some()
-        }
+        Some(key) if state.copied.entries > 0 => holds(
+            target,
+            (range.bounds().0, Bound::Included(key.0.as_slice())),
+        )?,
         _ => true,
     };
     if held {
@@ -116,14 +114,18 @@ pub(super) fn check(
 }
 
 pub(super) fn check_empty(target: &Opened, range: &Range) -> Result<(), Failure> {
-    let first = target.reader().scan(&Scan::range(range.bounds()).limit(1));
-    let mut first = first.map_err(target.failure())?;
-    match first.next().transpose().map_err(target.failure())? {
-        None => Ok(()),
-        Some(_) => Err(Failure::Other(format!(
-            "{} holds entries already; pass --overwrite to replace them with those of the source, \
-             and to delete those that it does not hold",
-            target.name
-        ))),
+    if !holds(target, range.bounds())? {
+        return Ok(());
     }
+    Err(Failure::Other(format!(
+        "{} holds entries already; pass --overwrite to replace them with those of the source, and \
+         to delete those that it does not hold",
+        target.name
+    )))
+}
+
+/// Returns whether a store holds an entry of a range.
+fn holds(store: &Opened, range: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<bool, Failure> {
+    let first = store.scan(&Scan::range(range).limit(1))?.next();
+    Ok(first.transpose().map_err(store.failure())?.is_some())
 }

@@ -25,7 +25,7 @@ pub(super) fn verify(
 ) -> Result<Contents, Failure> {
     let all = Scan::range(range.bounds());
     let from = reader.scan(&all).map_err(source.failure())?;
-    let to = target.reader().scan(&all).map_err(target.failure())?;
+    let to = target.scan(&all)?;
     let mut pairs = Lockstep::begin((from, source), (to, target))?;
     let (mut from, mut to) = (Contents::default(), Contents::default());
     let mut first_difference = None;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use cairndb_remote::Address;
-use cairndb_store::{Error, ErrorKind, Read, Store};
+use cairndb_store::{Entries, Error, ErrorKind, Read, Scan, Store};
 
 use super::name;
 use crate::database::{open_with, options_for};
@@ -50,6 +50,11 @@ impl Opened {
     /// Closes the store.
     pub(crate) fn close(&self) -> Result<(), Failure> {
         self.store.close().map_err(self.failure())
+    }
+
+    /// Scans the store.
+    pub(crate) fn scan(&self, scan: &Scan) -> Result<Entries<'_>, Failure> {
+        self.store.scan(scan).map_err(self.failure())
     }
 
     /// Returns what can be read.

@@ -4,7 +4,7 @@
 //! command continues after a kill. At the end it is read back. What went to stdout is not.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,7 @@ use super::saved::{Base64Bytes, Saved};
 use super::sink::Sink;
 use super::source::Step;
 use super::target::{ExportTarget, Made, absolute, unusable};
+use crate::arguments::transfer::ResumeArguments;
 use crate::database::DatabaseReader;
 use crate::escape::escaped;
 use crate::failure::Failure;
@@ -24,18 +25,16 @@ use crate::progress::Progress;
 use crate::range::Range;
 
 /// What is to be exported.
-pub(crate) struct Export {
-    pub(crate) directory: PathBuf,
+pub(crate) struct Export<'a> {
+    pub(crate) directory: &'a Path,
     pub(crate) range: Range,
     /// What the user calls the format, with its options.
     pub(crate) format_name: String,
     /// What the report adds about a format that the name of the target implies.
     pub(crate) inferred: String,
     /// `None` is stdout.
-    pub(crate) target: Option<PathBuf>,
-    pub(crate) restart: bool,
-    /// Bytes of entries between two saves.
-    pub(crate) save_bytes: u64,
+    pub(crate) target: Option<&'a Path>,
+    pub(crate) resume: &'a ResumeArguments,
 }
 
 /// How far an export is.
@@ -52,8 +51,8 @@ pub(super) struct ExportState {
 
 /// Exports entries to a file or stdout.
 pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<(), Failure> {
-    let reader = DatabaseReader::open(&request.directory)?;
-    let target = ExportTarget::of(request.target.as_deref())?;
+    let reader = DatabaseReader::open(request.directory)?;
+    let target = ExportTarget::of(request.target)?;
     let room = survey(request, format, &reader)?;
     let sink = match target {
         ExportTarget::Made(made) => return make(request, format, &reader, room, &made),
@@ -71,7 +70,7 @@ pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<(), Failur
             Sink::file(file, path.display().to_string(), 0)
         }
     };
-    let mut exporter = Exporter::new(format, sink, None, request.save_bytes);
+    let mut exporter = Exporter::new(format, sink, None, request.resume.save_every);
     exporter.begin(room);
     exporter.walk(request, &reader)?;
     exporter.sink.flush()
@@ -84,7 +83,7 @@ fn survey(request: &Export, format: &FileFormat, reader: &DatabaseReader) -> Res
         return Ok(0);
     };
     let (mut room, mut progress) = (0_u64, Progress::begin("checking"));
-    reader.walk(&request.directory, &request.range, false, |key, value| {
+    reader.walk(request.directory, &request.range, false, |key, value| {
         if let Some(reason) = store.refusal(key) {
             let key = escaped(key);
             return Err(Failure::Other(format!(
@@ -112,7 +111,7 @@ fn make(
     let sink = Sink::file(file, name, state.bytes);
     let is_begun = state.last_key.is_some();
     let saved = Some((&made.saved, state));
-    let mut exporter = Exporter::new(format, sink, saved, request.save_bytes);
+    let mut exporter = Exporter::new(format, sink, saved, request.resume.save_every);
     if !is_begun {
         exporter.begin(room);
     }
@@ -131,12 +130,12 @@ fn make(
 /// Takes the unfinished target for this export: what an interrupted one has left, or a new one.
 /// Returns its state, and whether it is an earlier one.
 pub(super) fn claim(request: &Export, made: &Made) -> Result<(ExportState, bool), Failure> {
-    if request.restart {
+    if request.resume.restart {
         made.restart()?;
     }
     let what = format!(
         "{} {:?} as {}",
-        absolute(&request.directory),
+        absolute(request.directory),
         request.range,
         request.format_name
     );
@@ -168,7 +167,7 @@ pub(super) fn claim(request: &Export, made: &Made) -> Result<(ExportState, bool)
 
 /// Prints what was exported.
 pub(super) fn report(request: &Export, contents: &Contents) -> Result<(), Failure> {
-    let target = request.target.as_deref().unwrap_or("stdout".as_ref());
+    let target = request.target.unwrap_or("stdout".as_ref());
     let mut output = Output::stdout()?;
     output.line(&format!(
         "exported {} to {}{}, hash {:016x}",
@@ -186,7 +185,7 @@ pub(super) fn compare_database(
     reader: &DatabaseReader,
     expected: &Contents,
 ) -> Result<(), Failure> {
-    let found = reader.contents(&request.directory, &request.range)?;
+    let found = reader.contents(request.directory, &request.range)?;
     if found == *expected {
         return Ok(());
     }
@@ -267,7 +266,7 @@ impl<'a> Exporter<'a> {
 
     fn walk(&mut self, request: &Export, reader: &DatabaseReader) -> Result<(), Failure> {
         let range = request.range.beginning_at(self.passed.as_ref());
-        reader.walk(&request.directory, &range, false, |key, value| {
+        reader.walk(request.directory, &range, false, |key, value| {
             self.take(key, value)
         })?;
         self.encoder.end(&self.contents, self.sink.buffer());

@@ -7,7 +7,7 @@
 //! What it must hold is counted entry by entry. While keys ascend, each is new. Once one does not,
 //! the entry that it may replace is looked up first.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use cairndb::leveldb::Order;
 use cairndb::{Db, WriteBatch};
@@ -17,6 +17,7 @@ use super::contents::Contents;
 use super::saved::{Base64Bytes, Saved, beside};
 use super::skipped::Skipped;
 use super::source::{BadEntry, EntrySource, Step};
+use crate::arguments::transfer::ResumeArguments;
 use crate::database::{contents_of, open_with, options_for};
 use crate::failure::Failure;
 use crate::orders;
@@ -27,8 +28,8 @@ use crate::progress::Progress;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// What is to be imported.
-pub(crate) struct Import {
-    pub(crate) directory: PathBuf,
+pub(crate) struct Import<'a> {
+    pub(crate) directory: &'a Path,
     /// The format and what it is read from, as saved to be compared.
     pub(crate) what: String,
     /// What messages call the source.
@@ -37,10 +38,8 @@ pub(crate) struct Import {
     pub(crate) inferred: String,
     /// Whether the database may hold entries already.
     pub(crate) add: bool,
-    pub(crate) restart: bool,
     pub(crate) skip_bad: bool,
-    /// Bytes of entries between two saves.
-    pub(crate) save_bytes: u64,
+    pub(crate) resume: &'a ResumeArguments,
 }
 
 /// How far an import is.
@@ -59,12 +58,12 @@ struct ImportState {
 
 /// Imports entries.
 pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(), Failure> {
-    let directory = &request.directory;
+    let directory = request.directory;
     let saved = Saved::at(beside(directory, ".cairn-import"));
     // What an interrupted import has put may be replaced; other entries may not.
-    let may_add = request.add || request.restart && saved.path().exists();
+    let may_add = request.add || request.resume.restart && saved.path().exists();
     // A new position replaces the old one only once the database is open.
-    let begun = if request.restart {
+    let begun = if request.resume.restart {
         None
     } else {
         saved.load::<ImportState>()?.filter(|_| directory.exists())
@@ -122,7 +121,7 @@ struct Imported {
 }
 
 struct Importer<'a> {
-    request: &'a Import,
+    request: &'a Import<'a>,
     saved: &'a Saved,
     db: Db,
     order: Order,
@@ -143,13 +142,13 @@ struct Importer<'a> {
 }
 
 impl<'a> Importer<'a> {
-    fn new(request: &'a Import, saved: &'a Saved, db: Db, state: ImportState) -> Importer<'a> {
+    fn new(request: &'a Import<'a>, saved: &'a Saved, db: Db, state: ImportState) -> Importer<'a> {
         let largest = state.largest.as_ref().map(|key| key.0.clone());
         Importer {
             request,
             saved,
             db,
-            order: orders::order_of(&request.directory),
+            order: orders::order_of(request.directory),
             batch: WriteBatch::new(),
             largest: largest.unwrap_or_default(),
             saved_bytes: state.read.bytes,
@@ -164,7 +163,7 @@ impl<'a> Importer<'a> {
 
     /// Begins an import into a database that is empty, or may be added to.
     fn begin(
-        request: &'a Import,
+        request: &'a Import<'a>,
         saved: &'a Saved,
         db: Db,
         may_add: bool,
@@ -182,7 +181,7 @@ impl<'a> Importer<'a> {
                     request.directory.display()
                 )));
             }
-            state.expected = contents_of(&db, &request.directory)?;
+            state.expected = contents_of(&db, request.directory)?;
             state.largest = Some(Base64Bytes(last));
         }
         saved.save(&state)?;
@@ -194,7 +193,7 @@ impl<'a> Importer<'a> {
 
     /// Continues an import. Entries after the saved position may be in the database too.
     fn resume(
-        request: &'a Import,
+        request: &'a Import<'a>,
         saved: &'a Saved,
         db: Db,
         state: ImportState,
@@ -211,7 +210,7 @@ impl<'a> Importer<'a> {
     /// Counts what the database holds, so that from here on every key is looked up that may be
     /// among it.
     fn count_again(&mut self) -> Result<(), Failure> {
-        self.state.expected = contents_of(&self.db, &self.request.directory)?;
+        self.state.expected = contents_of(&self.db, self.request.directory)?;
         let last = last_key(self.request, &self.db)?;
         self.largest = last.clone().unwrap_or_default();
         self.state.largest = last.map(Base64Bytes);
@@ -281,7 +280,7 @@ impl<'a> Importer<'a> {
         self.batch.put(key, value);
         if self.batch.byte_len() >= BATCH_BYTES {
             self.write()?;
-            if self.state.read.bytes - self.saved_bytes >= self.request.save_bytes {
+            if self.state.read.bytes - self.saved_bytes >= self.request.resume.save_every {
                 self.save()?;
             }
         }
@@ -296,7 +295,7 @@ impl<'a> Importer<'a> {
         }
         self.state.ascends = false;
         let found = self.db.get_into(key, &mut self.old_value);
-        if found.map_err(Failure::of(&self.request.directory))? {
+        if found.map_err(Failure::of(self.request.directory))? {
             self.state.expected.remove(key, &self.old_value);
         }
         Ok(())
@@ -309,14 +308,14 @@ impl<'a> Importer<'a> {
         self.has_written = true;
         let written = self.db.write(&self.batch);
         self.batch.clear();
-        written.map_err(Failure::of(&self.request.directory))
+        written.map_err(Failure::of(self.request.directory))
     }
 
     /// Makes what was put durable, and saves the position.
     fn save(&mut self) -> Result<(), Failure> {
         self.write()?;
         let synced = self.db.sync();
-        synced.map_err(Failure::of(&self.request.directory))?;
+        synced.map_err(Failure::of(self.request.directory))?;
         if let Some(largest) = &mut self.state.largest {
             largest.0.clone_from(&self.largest);
         }
@@ -327,7 +326,7 @@ impl<'a> Importer<'a> {
     /// Makes everything durable, and compares the database with what it must hold.
     fn finish(mut self) -> Result<Imported, Failure> {
         self.write()?;
-        let directory = &self.request.directory;
+        let directory = self.request.directory;
         self.db.sync().map_err(Failure::of(directory))?;
         let held = contents_of(&self.db, directory)?;
         let expected = self.state.expected;
@@ -361,6 +360,6 @@ impl<'a> Importer<'a> {
 fn last_key(request: &Import, db: &Db) -> Result<Option<Vec<u8>>, Failure> {
     let mut cursor = db.cursor();
     let sought = cursor.seek_to_last();
-    sought.map_err(Failure::of(&request.directory))?;
+    sought.map_err(Failure::of(request.directory))?;
     Ok(cursor.valid().then(|| cursor.key().to_vec()))
 }

@@ -69,8 +69,8 @@ impl EntrySource for LevelDbSource {
 
 /// Exports entries to a directory.
 pub(crate) fn export(request: &Export) -> Result<(), Failure> {
-    let reader = &DatabaseReader::open(&request.directory)?;
-    let ExportTarget::Made(made) = &ExportTarget::of(request.target.as_deref())? else {
+    let reader = &DatabaseReader::open(request.directory)?;
+    let ExportTarget::Made(made) = &ExportTarget::of(request.target)? else {
         let message = "the format leveldb needs the name of a directory to make";
         return Err(Failure::Usage(message.to_owned()));
     };
@@ -82,7 +82,7 @@ pub(crate) fn export(request: &Export) -> Result<(), Failure> {
     } else {
         Some(write(request, reader, made)?)
     };
-    let found = read_back(made, &reader.order(&request.directory))?;
+    let found = read_back(made, &reader.order(request.directory))?;
     if written.is_some_and(|written| written != found) {
         return Err(Failure::Other(format!(
             "{} does not hold what was written to it; check the disk, and begin again with \
@@ -103,7 +103,7 @@ fn write(request: &Export, reader: &DatabaseReader, made: &Made) -> Result<Conte
     let dir = RealEnv::new().open_dir(&made.partial, true);
     let dir = dir.map_err(&failed)?;
     let options = WriteOptions {
-        order: reader.order(&request.directory),
+        order: reader.order(request.directory),
         ..WriteOptions::default()
     };
     let mut contents = Contents::default();
@@ -116,7 +116,7 @@ fn write(request: &Export, reader: &DatabaseReader, made: &Made) -> Result<Conte
     let mut passed = new.last_key().map(<[u8]>::to_vec);
     let range = request.range.beginning_at(passed.as_ref());
     let mut progress = Progress::begin("exporting");
-    reader.walk(&request.directory, &range, false, |key, value| {
+    reader.walk(request.directory, &range, false, |key, value| {
         if passed.take().is_none_or(|passed| passed != key) {
             contents.add(key, value);
             new.put(key, value).map_err(&failed)?;
