@@ -39,7 +39,7 @@ impl Coding {
         let result = self.decode_into(text, &mut decoded);
         result.map_err(|reason| {
             let shown = escape::typed(text);
-            Failure::Usage(format!("the {name} `{shown}` cannot be read: {reason}"))
+            Failure::usage(format!("the {name} `{shown}` cannot be read: {reason}"))
         })?;
         Ok(decoded)
     }

@@ -28,7 +28,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
     };
     let _catch = interrupt::catch();
     carry_out(command).map_err(|failure| match failure.code() {
-        Code::Interrupted => Failure::Interrupted(left),
+        Code::Interrupted => Failure::interrupted(left),
         _ => failure,
     })
 }
@@ -86,7 +86,7 @@ fn carry_out(command: &Command) -> Result<(), Failure> {
         Command::Import(arguments) => transfer::import(arguments),
         Command::Copy(arguments) => copy::copy(arguments),
         // The program opens the shell, which carries out all other commands here.
-        Command::Shell(_) => Err(Failure::Usage("the shell is open already".to_owned())),
+        Command::Shell(_) => Err(Failure::usage("the shell is open already")),
         Command::Completions(arguments) => generate::completions(arguments),
         Command::Man(arguments) => generate::man(arguments),
         Command::Upgrade(arguments) => upgrade::upgrade(arguments),

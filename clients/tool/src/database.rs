@@ -56,7 +56,7 @@ pub(crate) fn refuse_other_stores(path: &Path) -> Result<(), Failure> {
         return Err(Failure::of_leveldb(path)(error));
     }
     let path = path.display();
-    Err(Failure::Other(format!(
+    Err(Failure::other(format!(
         "{path} holds a LevelDB database: commands that read entries or files work on it, others \
          do not; `cairn upgrade {path}` converts it in place"
     )))
@@ -80,7 +80,7 @@ pub(crate) fn open_leveldb(dir: &Arc<dyn Dir>, path: &Path) -> Result<Database, 
         options.orders = orders::for_leveldb(&**dir);
     }
     Database::open(dir, &options).map_err(|error| match error.kind() {
-        ErrorKind::InvalidArgument if !orders::is_declared_bytewise() => Failure::Other(format!(
+        ErrorKind::InvalidArgument if !orders::is_declared_bytewise() => Failure::other(format!(
             "{}: {error}\ncairn: `--comparator` says which order it has; \
              --comparator=bytewise reads the entries under any order, sorted bytewise in memory",
             path.display()

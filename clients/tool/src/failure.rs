@@ -1,7 +1,7 @@
 //! Failures of a command: the exit code and the message of each.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use cairndb::{Error, ErrorKind};
@@ -40,159 +40,139 @@ pub(crate) enum Store {
 
 /// Why a command did not finish.
 #[derive(Debug)]
-pub(crate) enum Failure {
-    /// The database has no such key.
-    KeyNotFound {
-        /// The key as it was typed.
-        key: String,
-        place: String,
-    },
-    /// An argument cannot be used.
-    Usage(String),
-    /// The database in the directory reported an error.
-    Database {
-        error: Error,
-        directory: PathBuf,
-        store: Store,
-    },
-    /// The store of a URL reported an error.
-    Store {
-        error: cairndb_store::Error,
-        /// Its name, without secrets.
-        store: String,
-    },
-    /// A file that is not a database is damaged.
-    Damaged(String),
-    /// A repair has kept what it could, and that is not certain to be everything.
-    Incomplete {
-        directory: PathBuf,
-        /// The new database; `None` after a dry run.
-        target: Option<PathBuf>,
-    },
-    /// A line of a script has failed.
-    Line { line: u64, failure: Box<Failure> },
-    /// A failure that has been reported.
-    Reported(Code),
-    /// Nobody reads the output any more, which is no error of the reader's.
-    OutputClosed,
-    /// Ctrl-C has stopped the command, which has left this.
-    Interrupted(&'static str),
-    /// Anything else, as a sentence that says what to do.
-    Other(String),
+pub(crate) struct Failure {
+    code: Code,
+    /// A sentence that says what to do; `None` if it was printed, or nobody reads it.
+    message: Option<String>,
 }
 
 impl Failure {
+    fn new(code: Code, message: impl Into<String>) -> Failure {
+        let message = Some(message.into());
+        Failure { code, message }
+    }
+
+    /// Returns the failure for a key that is not in `place`.
+    pub(crate) fn key_not_found(key: &str, place: &str) -> Failure {
+        let message = format!("the key \"{key}\" is not in {place}");
+        Failure::new(Code::KeyNotFound, message)
+    }
+
+    /// An argument cannot be used.
+    pub(crate) fn usage(message: impl Into<String>) -> Failure {
+        Failure::new(Code::Usage, message)
+    }
+
+    /// A file is damaged, or what was kept of a database is not certain to be everything.
+    pub(crate) fn damaged(message: impl Into<String>) -> Failure {
+        Failure::new(Code::Damaged, message)
+    }
+
+    /// Ctrl-C has stopped the command, which has left this.
+    pub(crate) fn interrupted(left: &str) -> Failure {
+        Failure::new(Code::Interrupted, format!("interrupted; {left}"))
+    }
+
+    /// Anything else.
+    pub(crate) fn other(message: impl Into<String>) -> Failure {
+        Failure::new(Code::Other, message)
+    }
+
     /// Returns a function that turns an error of the CairnDB database in `directory` into a
     /// failure.
     pub(crate) fn of(directory: &Path) -> impl Fn(Error) -> Failure + '_ {
-        Failure::of_store(Store::Cairn, directory)
+        Failure::of_files(Store::Cairn, directory)
     }
 
     /// Returns a function that turns an error of the LevelDB database in `directory` into a
     /// failure.
     pub(crate) fn of_leveldb(directory: &Path) -> impl Fn(Error) -> Failure + '_ {
-        Failure::of_store(Store::LevelDb, directory)
+        Failure::of_files(Store::LevelDb, directory)
     }
 
-    fn of_store(store: Store, directory: &Path) -> impl Fn(Error) -> Failure + '_ {
-        move |error| Failure::Database {
-            error,
-            directory: directory.to_owned(),
-            store,
+    /// Returns a function that turns an error of a store's files in `directory` into a failure.
+    pub(crate) fn of_files(store: Store, directory: &Path) -> impl Fn(Error) -> Failure + '_ {
+        move |error| {
+            let code = match error.kind() {
+                ErrorKind::Corruption => Code::Damaged,
+                ErrorKind::Locked => Code::Locked,
+                ErrorKind::Interrupted => Code::Interrupted,
+                _ => Code::Other,
+            };
+            let path = directory.display();
+            let message = match (error.kind(), advice(error.kind(), store, directory)) {
+                (ErrorKind::NotFound, Some(advice)) => {
+                    format!("{path} holds no database; {advice}")
+                }
+                (_, Some(advice)) => format!("{path}: {error}\ncairn: {advice}"),
+                (_, None) => format!("{path}: {error}"),
+            };
+            Failure::new(code, message)
         }
+    }
+
+    /// Returns the failure for an error of the store of a URL. `name` shows no secrets.
+    pub(crate) fn of_store(name: &str, error: &cairndb_store::Error) -> Failure {
+        let code = match error.kind() {
+            StoreErrorKind::InvalidArgument => Code::Usage,
+            StoreErrorKind::Corruption => Code::Damaged,
+            StoreErrorKind::Locked => Code::Locked,
+            _ => Code::Other,
+        };
+        let advice = store_advice(error.kind()).map(|advice| format!("\ncairn: {advice}"));
+        Failure::new(
+            code,
+            format!("{name}: {error}{}", advice.unwrap_or_default()),
+        )
     }
 
     /// Returns the failure of a write to stdout.
     pub(crate) fn output(error: &io::Error) -> Failure {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::OutputClosed,
-            _ => Failure::Other(format!(
+            io::ErrorKind::BrokenPipe => Failure::closed(),
+            _ => Failure::other(format!(
                 "the output cannot be written: {error}; what was printed is incomplete"
             )),
         }
     }
 
-    /// Adds the number of a script's line.
-    pub(crate) fn at_line(self, line: u64) -> Failure {
-        let failure = Box::new(self);
-        Failure::Line { line, failure }
+    /// Nobody reads the output any more, which is no error of the reader's.
+    pub(crate) fn closed() -> Failure {
+        let (code, message) = (Code::Done, None);
+        Failure { code, message }
     }
 
-    /// Returns the same failure without its message, which has been printed.
-    pub(crate) fn reported(&self) -> Failure {
-        Failure::Reported(self.code())
+    /// Returns whether nobody reads the output any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.code == Code::Done
+    }
+
+    /// Adds the number of a script's line.
+    pub(crate) fn at_line(self, line: u64) -> Failure {
+        let message = self
+            .message
+            .map(|message| format!("line {line}: {message}"));
+        Failure { message, ..self }
     }
 
     /// Returns the exit code.
     pub(crate) fn code(&self) -> Code {
-        match self {
-            Failure::KeyNotFound { .. } => Code::KeyNotFound,
-            Failure::Usage(_) => Code::Usage,
-            Failure::OutputClosed => Code::Done,
-            Failure::Line { failure, .. } => failure.code(),
-            Failure::Reported(code) => *code,
-            Failure::Damaged(_) | Failure::Incomplete { .. } => Code::Damaged,
-            Failure::Interrupted(_) => Code::Interrupted,
-            Failure::Other(_) => Code::Other,
-            Failure::Store { error, .. } => match error.kind() {
-                StoreErrorKind::InvalidArgument => Code::Usage,
-                StoreErrorKind::Corruption => Code::Damaged,
-                StoreErrorKind::Locked => Code::Locked,
-                _ => Code::Other,
-            },
-            Failure::Database { error, .. } => match error.kind() {
-                ErrorKind::Corruption => Code::Damaged,
-                ErrorKind::Locked => Code::Locked,
-                ErrorKind::Interrupted => Code::Interrupted,
-                _ => Code::Other,
-            },
-        }
+        self.code
     }
 
-    /// Prints the message to stderr.
-    pub(crate) fn report(&self) {
-        if let Some(message) = self.message() {
+    /// Prints the message to stderr. Returns the failure without it.
+    pub(crate) fn report(self) -> Failure {
+        if let Some(message) = self.message {
             notify(&format!("cairn: {message}"));
         }
+        let (code, message) = (self.code, None);
+        Failure { code, message }
     }
 
-    fn message(&self) -> Option<String> {
-        Some(match self {
-            Failure::OutputClosed | Failure::Reported(_) => return None,
-            Failure::Interrupted(left) => format!("interrupted; {left}"),
-            Failure::Line { line, failure } => format!("line {line}: {}", failure.message()?),
-            Failure::Usage(message) | Failure::Damaged(message) | Failure::Other(message) => {
-                message.clone()
-            }
-            Failure::Incomplete { directory, target } => {
-                let path = directory.display();
-                let kept = target.as_ref().map_or(String::new(), |target| {
-                    format!("; {} holds what was kept", target.display())
-                });
-                format!("something in {path} is lost or in doubt, as the report says{kept}")
-            }
-            Failure::KeyNotFound { key, place } => {
-                format!("the key \"{key}\" is not in {place}")
-            }
-            Failure::Store { error, store } => match store_advice(error.kind()) {
-                Some(advice) => format!("{store}: {error}\ncairn: {advice}"),
-                None => format!("{store}: {error}"),
-            },
-            Failure::Database {
-                error,
-                directory,
-                store,
-            } => {
-                let path = directory.display();
-                match (error.kind(), advice(error.kind(), *store, directory)) {
-                    (ErrorKind::NotFound, Some(advice)) => {
-                        format!("{path} holds no database; {advice}")
-                    }
-                    (_, Some(advice)) => format!("{path}: {error}\ncairn: {advice}"),
-                    (_, None) => format!("{path}: {error}"),
-                }
-            }
-        })
+    /// Returns the message.
+    #[cfg(test)]
+    pub(crate) fn message(&self) -> &str {
+        self.message.as_deref().unwrap_or_default()
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn print(
     if outcome.is_ok() && part == Part::Log {
         outcome = printer.say_if_empty("no logs: every entry is in a table");
     }
-    if let Err(Failure::OutputClosed) = outcome {
+    if outcome.as_ref().is_err_and(Failure::is_closed) {
         return outcome;
     }
     let finished = printer.finish(&source.path, source.store);

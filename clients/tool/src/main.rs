@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     };
     match declared.and_then(|()| run()) {
         Ok(()) => Code::Done.into(),
-        Err(failure) => report(&failure).into(),
+        Err(failure) => failure.report().code().into(),
     }
 }
 
@@ -72,7 +72,7 @@ fn explain(refusal: &clap::Error) -> Code {
         && let Some(answer) = elsewhere(name)
     {
         let message = format!("there is no command `{name}`; {answer}");
-        return report(&Failure::Usage(message));
+        return Failure::usage(message).report().code();
     }
     if refusal.use_stderr() {
         message::notify(&refusal.to_string());
@@ -80,11 +80,6 @@ fn explain(refusal: &clap::Error) -> Code {
     }
     match refusal.print() {
         Ok(()) => Code::Done,
-        Err(error) => report(&Failure::output(&error)),
+        Err(error) => Failure::output(&error).report().code(),
     }
-}
-
-fn report(failure: &Failure) -> Code {
-    failure.report();
-    failure.code()
 }

@@ -53,7 +53,7 @@ pub(crate) const NAMES: [(&str, &str); 3] = [
 pub(crate) fn declare(name: &str) -> Result<(), Failure> {
     let known = NAMES.iter().find(|(short, _)| *short == name);
     let order = known.and_then(|(_, full)| Orders::default().find(full));
-    let order = order.ok_or_else(|| Failure::Usage(format!("no order is called `{name}`")))?;
+    let order = order.ok_or_else(|| Failure::usage(format!("no order is called `{name}`")))?;
     DECLARED.get_or_init(|| order);
     Ok(())
 }
@@ -72,7 +72,7 @@ pub(crate) fn find(name: &str) -> Option<Order> {
 /// Returns the failure for a comparator that is not known.
 pub(crate) fn unknown(name: &str) -> Failure {
     let name = escaped(name.as_bytes());
-    Failure::Other(format!(
+    Failure::other(format!(
         "the comparator \"{name}\" is not known; `--comparator` says which order it has"
     ))
 }

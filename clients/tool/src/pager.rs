@@ -67,7 +67,7 @@ impl Page {
         if wanted {
             Ok(())
         } else {
-            Err(Failure::OutputClosed)
+            Err(Failure::closed())
         }
     }
 }

@@ -3,10 +3,10 @@
 //! On the command line, the directory comes before the key. With `--store`, the first word is the
 //! key, so the words move up by one.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::arguments::{Delete, Get, Put, Scan};
+use crate::arguments::{Delete, Get, Put, Scan, StoreArguments};
 use crate::failure::Failure;
 
 /// Where a command works.
@@ -16,86 +16,76 @@ pub(crate) enum StorePlace<'a> {
     Url(&'a str),
 }
 
-/// What `put` writes, and where.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Written<'a> {
-    pub(crate) place: StorePlace<'a>,
-    pub(crate) key: &'a OsStr,
-    /// The value, unless it comes from a file.
-    pub(crate) value: Option<&'a OsStr>,
+/// Returns where a command works, and its other words.
+fn split<'a>(
+    store: &'a StoreArguments,
+    words: impl IntoIterator<Item = &'a OsStr>,
+) -> (StorePlace<'a>, Vec<&'a OsStr>) {
+    let mut words = words.into_iter();
+    let place = match &store.store {
+        Some(url) => StorePlace::Url(url),
+        None => StorePlace::Directory(Path::new(words.next().unwrap_or_default())),
+    };
+    (place, words.collect())
 }
 
 impl Get {
-    /// Returns place and key. With `--store`, the first word is the key.
+    /// Returns place and key.
     pub(crate) fn place(&self) -> Result<(StorePlace<'_>, &OsStr), Failure> {
-        match (&self.store.store, &self.key) {
-            (None, Some(key)) => Ok((StorePlace::Directory(&self.directory), key)),
-            (Some(url), None) => Ok((StorePlace::Url(url), self.directory.as_os_str())),
-            (Some(_), Some(_)) => Err(no_directory()),
-            (None, None) => Err(needed("a key")),
+        let words = [self.directory.as_os_str()].into_iter();
+        let (place, words) = split(&self.store, words.chain(self.key.as_deref()));
+        match *words {
+            [key] => Ok((place, key)),
+            [] => Err(needed("a key")),
+            _ => Err(no_directory()),
         }
     }
 }
 
 impl Put {
-    /// Returns what is written and where. With `--store`, the first word is the key.
-    pub(crate) fn written(&self) -> Result<Written<'_>, Failure> {
-        let (place, key, value, rest) = match &self.store.store {
-            None => {
-                let key = self.key.as_deref().ok_or_else(|| needed("a key"))?;
-                let place = StorePlace::Directory(&self.directory);
-                (place, key, self.value.as_deref(), None)
-            }
-            Some(url) => {
-                let key = self.directory.as_os_str();
-                let value = self.key.as_deref();
-                (StorePlace::Url(url), key, value, self.value.as_deref())
-            }
-        };
-        match (value, &self.file, rest) {
-            (_, _, Some(_)) => Err(no_directory()),
-            (None, None, _) => Err(needed("a value")),
-            (Some(_), Some(_), _) => Err(Failure::Usage(
-                "the value and --file cannot be used together".to_owned(),
+    /// Returns place, key and value, unless the value comes from a file.
+    pub(crate) fn place(&self) -> Result<(StorePlace<'_>, &OsStr, Option<&OsStr>), Failure> {
+        let words = [self.directory.as_os_str()].into_iter();
+        let words = words
+            .chain(self.key.as_deref())
+            .chain(self.value.as_deref());
+        let (place, words) = split(&self.store, words);
+        match (&*words, &self.file) {
+            (&[key], Some(_)) => Ok((place, key, None)),
+            (&[key, value], None) => Ok((place, key, Some(value))),
+            ([], _) => Err(needed("a key")),
+            ([_], None) => Err(needed("a value")),
+            ([_, _], Some(_)) => Err(Failure::usage(
+                "the value and --file cannot be used together",
             )),
-            _ => Ok(Written { place, key, value }),
+            _ => Err(no_directory()),
         }
     }
 }
 
 impl Delete {
-    /// Returns place and keys. With `--store`, the first word is a key.
+    /// Returns place and keys.
     pub(crate) fn place(&self) -> (StorePlace<'_>, Vec<&OsStr>) {
-        let keys = self.keys.iter().map(OsString::as_os_str);
-        match &self.store.store {
-            None => (StorePlace::Directory(&self.directory), keys.collect()),
-            Some(url) => {
-                let first = self.directory.as_os_str();
-                (
-                    StorePlace::Url(url),
-                    std::iter::once(first).chain(keys).collect(),
-                )
-            }
-        }
+        let words = [self.directory.as_os_str()].into_iter();
+        split(&self.store, words.chain(self.keys.iter().map(|key| &**key)))
     }
 }
 
 impl Scan {
     /// Returns the place.
-    pub(crate) fn place(&self) -> Result<StorePlace<'_>, Failure> {
-        match (&self.store.store, &self.directory) {
-            (None, Some(directory)) => Ok(StorePlace::Directory(directory)),
-            (Some(url), None) => Ok(StorePlace::Url(url)),
-            (Some(_), Some(_)) => Err(no_directory()),
-            (None, None) => Err(needed("a directory")),
-        }
+    pub(crate) fn place(&self) -> StorePlace<'_> {
+        split(
+            &self.store,
+            self.directory.iter().map(|path| path.as_os_str()),
+        )
+        .0
     }
 }
 
 fn no_directory() -> Failure {
-    Failure::Usage("--store stands for the directory; leave the directory out".to_owned())
+    Failure::usage("--store stands for the directory; leave the directory out")
 }
 
 fn needed(what: &str) -> Failure {
-    Failure::Usage(format!("{what} is needed"))
+    Failure::usage(format!("{what} is needed"))
 }

@@ -69,7 +69,7 @@ impl Range {
     pub(crate) fn check(&self, order: &Order) -> Result<(), Failure> {
         if self.is_prefix && !order.is_bytewise() {
             let name = order.name().escape_debug();
-            return Err(Failure::Usage(format!(
+            return Err(Failure::usage(format!(
                 "--prefix needs bytewise order, but the comparator of the database is \"{name}\"; \
                  use --from and --to"
             )));

@@ -48,9 +48,9 @@ fn carry_out(grammar: &Grammar, line: Words, run: Run<'_>) -> Result<Next, Failu
                 orders::declare(name)?;
             }
             match run(&arguments.command) {
-                // The reader of a page has ended the command.
-                Ok(()) | Err(Failure::OutputClosed) => Ok(Next::Continue),
-                Err(failure) => Err(failure),
+                // The reader of a page may have ended the command.
+                Err(failure) if !failure.is_closed() => Err(failure),
+                _ => Ok(Next::Continue),
             }
         }
     }

@@ -37,7 +37,7 @@ pub(super) fn man(arguments: &Man) -> Result<(), Failure> {
         .try_for_each(|command| write_page(command, target));
     written.map_err(|error| {
         let target = target.display();
-        Failure::Other(format!("the pages cannot be written to {target}: {error}"))
+        Failure::other(format!("the pages cannot be written to {target}: {error}"))
     })
 }
 

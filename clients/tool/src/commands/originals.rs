@@ -79,13 +79,13 @@ pub(super) fn sizes(dir: &dyn Dir) -> cairndb::Result<(u64, u64)> {
 /// Asks whether to remove something; without a terminal, nobody can answer.
 fn confirm(what: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(Failure::Usage(format!("{what} is removed only with --yes")));
+        return Err(Failure::usage(format!("{what} is removed only with --yes")));
     }
     let question = format!("Remove {what}? Nothing else has LevelDB's files. [y/N] ");
     // The question is lost with stderr; the answer is then no.
     let _ = io::stderr().write_all(visible(&question).as_bytes());
     let mut answer = String::new();
     let read = io::stdin().read_line(&mut answer);
-    read.map_err(|error| Failure::Other(format!("no answer can be read: {error}")))?;
+    read.map_err(|error| Failure::other(format!("no answer can be read: {error}")))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

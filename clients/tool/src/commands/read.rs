@@ -25,8 +25,7 @@ pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
         }
     };
     let Some(value) = value else {
-        let key = coding.shown(&key);
-        return Err(Failure::KeyNotFound { key, place });
+        return Err(Failure::key_not_found(&coding.shown(&key), &place));
     };
     let mut output = Output::stdout()?;
     if arguments.raw {
@@ -93,13 +92,13 @@ pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
     };
     let (is_backward, limit) = (arguments.reverse, printer.left);
     let visit = |key: &[u8], value: &[u8]| printer.print(key, value);
-    let walked = match arguments.place()? {
+    let walked = match arguments.place() {
         StorePlace::Directory(path) => {
             DatabaseReader::open(path)?.walk(path, &range, is_backward, visit)
         }
         StorePlace::Url(url) => stores::walk(url, &range, is_backward, limit, visit),
     };
-    if let Err(Failure::OutputClosed) = walked {
+    if walked.as_ref().is_err_and(Failure::is_closed) {
         return walked;
     }
     printer.output.finish().and(walked)

@@ -16,7 +16,7 @@ pub(super) fn repair(arguments: &Repair) -> Result<(), Failure> {
     let target = arguments.target.as_deref().unwrap_or(path);
     let mut entries = std::fs::read_dir(target).into_iter().flatten();
     if !arguments.dry_run && entries.next().is_some() {
-        return Err(Failure::Other(format!(
+        return Err(Failure::other(format!(
             "{} is not empty; choose another directory for the new database",
             target.display()
         )));
@@ -34,7 +34,7 @@ pub(super) fn repair(arguments: &Repair) -> Result<(), Failure> {
             _ => return Failure::of(path)(error),
         };
         let target = target.display();
-        Failure::Other(format!("{target} cannot be written: {error}{advice}"))
+        Failure::other(format!("{target} cannot be written: {error}{advice}"))
     })?;
     if arguments.json {
         print_json(report.to_json().trim_end())?;
@@ -44,8 +44,14 @@ pub(super) fn repair(arguments: &Repair) -> Result<(), Failure> {
     if report.is_complete() {
         return Ok(());
     }
-    Err(Failure::Incomplete {
-        directory: path.clone(),
-        target: arguments.target.clone().filter(|_| !arguments.dry_run),
-    })
+    let path = path.display();
+    let kept = match &arguments.target {
+        Some(target) if !arguments.dry_run => {
+            format!("; {} holds what was kept", target.display())
+        }
+        _ => String::new(),
+    };
+    Err(Failure::damaged(format!(
+        "something in {path} is lost or in doubt, as the report says{kept}"
+    )))
 }

@@ -69,8 +69,8 @@ pub(super) fn export(arguments: &Export) -> Result<(), Failure> {
     match &format {
         Format::File(format) => transfer::export(&request, format),
         Format::LevelDb => transfer::leveldb::export(&request),
-        Format::RocksDb(_) => Err(Failure::Usage(
-            "the format rocksdb can be imported, but not exported".to_owned(),
+        Format::RocksDb(_) => Err(Failure::usage(
+            "the format rocksdb can be imported, but not exported",
         )),
     }
 }
@@ -98,7 +98,7 @@ pub(super) fn import(arguments: &Import) -> Result<(), Failure> {
     };
     let directory = || {
         let message = "the format is a directory; name the one to read";
-        path.ok_or_else(|| Failure::Usage(message.to_owned()))
+        path.ok_or_else(|| Failure::usage(message))
     };
     match format {
         Format::File(format) => transfer::import(&request, &mut *format.source(path)?),
@@ -152,7 +152,7 @@ impl Choice<'_> {
             ("--value-column", text.value_column.is_some(), is_csv),
         ];
         if let Some((option, ..)) = options.iter().find(|(_, given, fits)| *given && !fits) {
-            return Err(Failure::Usage(format!(
+            return Err(Failure::usage(format!(
                 "{option} is not an option of the format {name}"
             )));
         }
@@ -182,7 +182,7 @@ fn csv(text: &TextArguments, delimiter: u8) -> Result<CsvForm, Failure> {
     ];
     if columns[0] == columns[1] {
         let message = "the column of the keys is also that of the values; name two columns";
-        return Err(Failure::Usage(message.to_owned()));
+        return Err(Failure::usage(message));
     }
     let are_named = text.key_column.is_some() || text.value_column.is_some();
     Ok(CsvForm {

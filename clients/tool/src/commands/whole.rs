@@ -55,7 +55,7 @@ pub(super) fn checkpoint(arguments: &Checkpoint) -> Result<(), Failure> {
     let copied = watched("copying", || db.checkpoint(&arguments.target));
     // An error of the target must not be reported as one of the database.
     copied.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Failure::Other(format!(
+        ErrorKind::NotFound => Failure::other(format!(
             "the checkpoint {} cannot be created: {error}",
             arguments.target.display()
         )),

@@ -21,9 +21,9 @@ const VALUE_BYTES_MAX: u64 = 1 << 30;
 /// Sets the value of a key.
 pub(super) fn put(arguments: &Put) -> Result<(), Failure> {
     let coding = Coding::from(arguments.coding);
-    let written = arguments.written()?;
-    let key = coding.decode("key", written.key)?;
-    let value = match (written.value, &arguments.file) {
+    let (place, key, value) = arguments.place()?;
+    let key = coding.decode("key", key)?;
+    let value = match (value, &arguments.file) {
         (_, Some(path)) => {
             let name = path.display().to_string();
             let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
@@ -31,9 +31,9 @@ pub(super) fn put(arguments: &Put) -> Result<(), Failure> {
         }
         (Some(value), None) if value == "-" => read_value(io::stdin().lock(), "stdin")?,
         (Some(value), None) => coding.decode("value", value)?,
-        (None, None) => return Err(Failure::Usage("a value is needed".to_owned())),
+        (None, None) => return Err(Failure::usage("a value is needed")),
     };
-    match written.place {
+    match place {
         StorePlace::Directory(path) => {
             let mut batch = WriteBatch::new();
             batch.put(&key, &value);
@@ -54,7 +54,7 @@ pub(super) fn put(arguments: &Put) -> Result<(), Failure> {
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Failure {
-    Failure::Other(format!("the value cannot be read from {name}: {error}"))
+    Failure::other(format!("the value cannot be read from {name}: {error}"))
 }
 
 /// Reads a value, as it is. Memory is bounded by the longest value.
@@ -64,7 +64,7 @@ fn read_value(source: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
     let read = source.read_to_end(&mut value);
     read.map_err(|error| unreadable(name, &error))?;
     if value.len() as u64 > VALUE_BYTES_MAX {
-        return Err(Failure::Other(format!(
+        return Err(Failure::other(format!(
             "the value in {name} is longer than 1 GiB, the limit of a value"
         )));
     }

@@ -161,7 +161,7 @@ impl<'a> Copier<'a> {
         // What precedes the key is good.
         self.save()?;
         let (name, key) = (&self.target.name, escaped(key));
-        Err(Failure::Other(format!(
+        Err(Failure::other(format!(
             "{name} holds {held} \"{key}\": something else has written to one of the stores since \
              the copy was interrupted; pass --restart --overwrite to replace what {name} holds \
              with the entries of {}",

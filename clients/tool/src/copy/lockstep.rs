@@ -61,7 +61,7 @@ impl<'a> Side<'a> {
             && key >= after
         {
             let (name, key, after) = (&self.store.name, escaped(key), escaped(after));
-            return Err(Failure::Damaged(format!(
+            return Err(Failure::damaged(format!(
                 "{name} is not in bytewise order: \"{after}\" comes after \"{key}\""
             )));
         }
@@ -112,6 +112,7 @@ mod tests {
     use cairndb_store::MemoryStore;
 
     use super::*;
+    use crate::failure::Code;
 
     fn store() -> Opened {
         Opened {
@@ -165,8 +166,9 @@ mod tests {
     #[test]
     fn another_order_is_refused() {
         for keys in [[("b", ""), ("a", "")], [("a", ""), ("a", "")]] {
-            let refused = pairs(&keys, &[]);
-            assert!(matches!(refused, Err(Failure::Damaged(text)) if text.contains("\"a\"")));
+            let refused = pairs(&keys, &[]).unwrap_err();
+            assert_eq!(refused.code(), Code::Damaged);
+            assert!(refused.message().contains("\"a\""), "{refused:?}");
         }
     }
 }

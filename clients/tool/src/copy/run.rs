@@ -31,12 +31,12 @@ pub(crate) fn copy(job: &Copy, range: &Range) -> Result<Copied, Failure> {
     let source = open(FROM, &job.source, Access::Read)?;
     let to = identity(TO, &job.target)?;
     if source.identity == to {
-        return Err(Failure::Usage(format!(
+        return Err(Failure::usage(format!(
             "{FROM} and {TO} are the same store"
         )));
     }
     if is_inside(&source.identity, &to) || is_inside(&to, &source.identity) {
-        return Err(Failure::Usage(format!(
+        return Err(Failure::usage(format!(
             "{FROM} and {TO} overlap: the keys of one are among those of the other"
         )));
     }

@@ -82,7 +82,7 @@ pub(super) fn check(
 ) -> Result<(), Failure> {
     let file = saved.path().display();
     if (&state.from, &state.to) != (&source.identity, &target.identity) {
-        return Err(Failure::Other(format!(
+        return Err(Failure::other(format!(
             "{file} was left by a copy from {} to {}; finish that one, name another file with \
              --state, or begin again with --restart, and with --overwrite if the target holds \
              entries",
@@ -90,7 +90,7 @@ pub(super) fn check(
         )));
     }
     if state.range != range.clone().into() {
-        return Err(Failure::Other(format!(
+        return Err(Failure::other(format!(
             "{file} was left by a copy of another range of keys; finish that one, name another \
              file with --state, or begin again with --restart, and with --overwrite if the target \
              holds entries"
@@ -107,7 +107,7 @@ pub(super) fn check(
     if held {
         return Ok(());
     }
-    Err(Failure::Other(format!(
+    Err(Failure::other(format!(
         "{} is empty, but {file} says that entries were copied into it; begin again with --restart",
         target.name
     )))
@@ -117,7 +117,7 @@ pub(super) fn check_empty(target: &Opened, range: &Range) -> Result<(), Failure>
     if !holds(target, range.bounds())? {
         return Ok(());
     }
-    Err(Failure::Other(format!(
+    Err(Failure::other(format!(
         "{} holds entries already; pass --overwrite to replace them with those of the source, and \
          to delete those that it does not hold",
         target.name

@@ -68,7 +68,7 @@ pub(super) fn verify(
         let entries = counted(held.entries, "entry", "entries");
         format!("{name} holds {entries}, hash {:016x}", held.hash)
     };
-    Err(Failure::Other(format!(
+    Err(Failure::other(format!(
         "the stores differ after the copy, first at the key \"{key}\": {}; {}; something else has \
          written to one of them: `cairn copy --restart --overwrite` copies what differs",
         holds(&source.name, &from),

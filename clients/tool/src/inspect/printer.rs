@@ -158,13 +158,7 @@ impl Printer {
     /// Writes what is left. Fails if there was damage, with the first one.
     pub(super) fn finish(self, directory: &Path, store: Store) -> Result<(), Failure> {
         self.output.finish()?;
-        match self.damage {
-            None => Ok(()),
-            Some(error) => Err(Failure::Database {
-                error,
-                directory: directory.to_owned(),
-                store,
-            }),
-        }
+        let damage = self.damage.map(Failure::of_files(store, directory));
+        damage.map_or(Ok(()), Err)
     }
 }

@@ -83,7 +83,7 @@ impl InspectedDir {
     pub(super) fn named_file(&self, found: &str) -> Result<Arc<dyn ReadFile>, Failure> {
         let missing = || {
             let path = self.path.display();
-            Failure::Other(format!(
+            Failure::other(format!(
                 "{path} has no file {found}; without a name, the command prints those in use"
             ))
         };
@@ -143,19 +143,14 @@ impl InspectedDir {
 
     /// Returns a function that makes a failure of an error.
     pub(super) fn failure(&self) -> impl Fn(Error) -> Failure + '_ {
-        let (store, path) = (self.store, &self.path);
-        move |error| Failure::Database {
-            error,
-            directory: path.clone(),
-            store,
-        }
+        Failure::of_files(self.store, &self.path)
     }
 }
 
 /// Refuses a file of another kind than the command prints.
 pub(super) fn not_a(found: &str, noun: &str) -> Failure {
     let found = typed(found.as_bytes());
-    Failure::Usage(format!("`{found}` is not the name of a {noun}"))
+    Failure::usage(format!("`{found}` is not the name of a {noun}"))
 }
 
 /// Returns the store whose files the directory holds.
@@ -165,7 +160,7 @@ fn store_of(dir: &dyn Dir, path: &Path) -> Result<Store, Failure> {
         Some(OtherStore::LevelDb) => return Ok(Store::LevelDb),
         Some(OtherStore::RocksDb) => {
             let path = path.display();
-            return Err(Failure::Other(format!("{path} holds a RocksDB database")));
+            return Err(Failure::other(format!("{path} holds a RocksDB database")));
         }
         None => {}
     }

@@ -51,7 +51,7 @@ pub(crate) fn is_asked() -> bool {
 #[inline]
 pub(crate) fn check() -> Result<(), Failure> {
     if is_asked() {
-        return Err(Failure::Interrupted(""));
+        return Err(Failure::interrupted(""));
     }
     Ok(())
 }

@@ -97,7 +97,7 @@ impl Grammar {
 
     /// Parses the words of a line.
     pub(super) fn parse(&self, words: Words) -> Result<Line, Failure> {
-        let unclosed = |_| Failure::Usage("a quote is not closed".to_owned());
+        let unclosed = |_| Failure::usage("a quote is not closed");
         let words = words.map_err(unclosed)?;
         let Some((name, rest)) = words.split_first() else {
             return Ok(Line::Empty);
@@ -106,7 +106,7 @@ impl Grammar {
             "exit" | "quit" => return Ok(Line::End),
             "help" => return self.help(rest).map(Line::Text),
             name if OUTSIDE.contains(&name) => {
-                return Err(Failure::Usage(format!(
+                return Err(Failure::usage(format!(
                     "`{name}` has no use inside the shell"
                 )));
             }
@@ -123,12 +123,12 @@ impl Grammar {
         let parsed = self.definition.clone().try_get_matches_from(arguments);
         let parsed = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
         match parsed {
-            Ok(arguments) if reads_stdin(&arguments.command) => Err(Failure::Usage(format!(
+            Ok(arguments) if reads_stdin(&arguments.command) => Err(Failure::usage(format!(
                 "`{}` cannot read stdin inside the shell: name the file",
                 name.text
             ))),
-            Ok(arguments) if names_store(&arguments.command) => Err(Failure::Usage(
-                "`--store` has no use inside the shell, which has a directory".to_owned(),
+            Ok(arguments) if names_store(&arguments.command) => Err(Failure::usage(
+                "`--store` has no use inside the shell, which has a directory",
             )),
             Ok(arguments) => Ok(Line::Command(Box::new(arguments))),
             Err(refusal) if !refusal.use_stderr() => Ok(Line::Text(refusal.to_string())),
@@ -137,7 +137,7 @@ impl Grammar {
                 let text = text.strip_prefix("error: ").unwrap_or(&text);
                 let text = text.replace("For more information, try '--help'.", "");
                 let (text, name) = (text.trim_end(), &name.text);
-                Err(Failure::Usage(format!(
+                Err(Failure::usage(format!(
                     "{text}\n\n`help {name}` explains the command."
                 )))
             }
@@ -148,7 +148,7 @@ impl Grammar {
     fn command(&self, name: &str) -> Result<&clap::Command, Failure> {
         let unknown = || {
             let answer = elsewhere(name).unwrap_or("`help` lists the commands");
-            Failure::Usage(format!("there is no command `{name}`; {answer}"))
+            Failure::usage(format!("there is no command `{name}`; {answer}"))
         };
         self.definition.find_subcommand(name).ok_or_else(unknown)
     }
@@ -215,10 +215,9 @@ fn argument(command: &str, word: &Word) -> Result<OsString, Failure> {
     match (&*word.text, word.quoted) {
         // A file: `dump` and `export` write to stdout, and `reads_stdin` names the others.
         ("-", _) if ["dump", "export", "load", "import"].contains(&command) => Ok("-".into()),
-        ("-", false) => Err(Failure::Usage(
+        ("-", false) => Err(Failure::usage(
             "`-` cannot be stdin inside the shell: quote a value that spans lines, or read it with \
-             --file"
-                .to_owned(),
+             --file",
         )),
         // On the command line, the value `-` is written like this.
         ("-", true) => Ok("\\x2d".into()),
@@ -230,6 +229,16 @@ fn argument(command: &str, word: &Word) -> Result<OsString, Failure> {
 mod tests {
     use super::super::words::words;
     use super::*;
+    use crate::failure::Code;
+
+    /// Returns the message with which a line is refused.
+    fn refusal(grammar: &Grammar, line: &str) -> String {
+        let Err(failure) = grammar.parse(words(line)) else {
+            panic!("{line} is accepted");
+        };
+        assert_eq!(failure.code(), Code::Usage, "{line}");
+        failure.message().to_owned()
+    }
 
     #[test]
     fn the_directory_is_inserted() {
@@ -287,8 +296,7 @@ mod tests {
             "scan --store file:other",
             "copy file:one file:other",
         ] {
-            let refused = matches!(grammar.parse(words(line)), Err(Failure::Usage(_)));
-            assert!(refused, "{line}");
+            refusal(&grammar, line);
         }
         assert!(matches!(
             grammar.parse(words("put key '-'")),
@@ -304,18 +312,14 @@ mod tests {
                 "{line}"
             );
         }
-        let Err(Failure::Usage(message)) = grammar.parse(words("load -")) else {
-            panic!("a refusal");
-        };
-        assert!(message.contains("name the file"), "{message}");
-        for (line, advice) in [("look", "`help` lists"), ("get", "`help get` explains")] {
-            let Err(Failure::Usage(message)) = grammar.parse(words(line)) else {
-                panic!("a refusal");
-            };
-            assert!(
-                message.contains(advice) && !message.contains("'--help'"),
-                "{message}"
-            );
+        for (line, advice) in [
+            ("load -", "name the file"),
+            ("look", "`help` lists"),
+            ("get", "`help get` explains"),
+        ] {
+            let message = refusal(&grammar, line);
+            assert!(message.contains(advice), "{message}");
+            assert!(!message.contains("'--help'"), "{message}");
         }
         assert!(matches!(grammar.parse(words("quit")), Ok(Line::End)));
         assert!(matches!(

@@ -30,7 +30,7 @@ pub(super) fn read(
     grammar: &Grammar,
     carry_out: &mut dyn FnMut(Words) -> Result<Next, Failure>,
 ) -> Result<(), Failure> {
-    let broken = |error: ReadlineError| Failure::Other(format!("no line can be read: {error}"));
+    let broken = |error: ReadlineError| Failure::other(format!("no line can be read: {error}"));
     let mut editor = editor(grammar).map_err(broken)?;
     let history = history_file();
     if let Some(history) = &history {
@@ -57,7 +57,7 @@ pub(super) fn read(
         match carry_out(words(&line)) {
             Ok(Next::Continue) => {}
             Ok(Next::End) => break,
-            Err(failure) => failure.report(),
+            Err(failure) => drop(failure.report()),
         }
     }
     Ok(())

@@ -48,8 +48,7 @@ impl<R: BufRead> Script<R> {
                     if !keep_going || failure.code() == Code::Interrupted {
                         return Err(failure);
                     }
-                    failure.report();
-                    first = first.and(Err(failure.reported()));
+                    first = first.and(Err(failure.report()));
                 }
             }
             if has_ended {
@@ -77,7 +76,7 @@ impl<R: BufRead> Script<R> {
         self.number += 1;
         let number = self.number;
         let unreadable = |error: &dyn std::fmt::Display| {
-            Failure::Other(format!("line {number} cannot be read: {error}"))
+            Failure::other(format!("line {number} cannot be read: {error}"))
         };
         let read = self.input.read_until(b'\n', &mut self.line);
         let read = read.map_err(|error| unreadable(&error))?;
@@ -119,7 +118,7 @@ mod tests {
             let words = words.expect("all quotes are closed");
             seen.push(words.last().map_or(String::new(), |word| word.text.clone()));
             if words.first().is_some_and(|word| word.text == "bad") {
-                return Err(Failure::Usage("no such command".to_owned()));
+                return Err(Failure::usage("no such command"));
             }
             Ok(Next::Continue)
         });

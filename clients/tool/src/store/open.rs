@@ -41,10 +41,7 @@ impl Opened {
     /// Returns a function that turns an error of this store into a failure.
     pub(crate) fn failure(&self) -> impl Fn(Error) -> Failure + use<> {
         let store = self.name.clone();
-        move |error| {
-            let store = store.clone();
-            Failure::Store { error, store }
-        }
+        move |error| Failure::of_store(&store, &error)
     }
 
     /// Closes the store.
@@ -81,7 +78,7 @@ pub(crate) fn open(role: &str, url: &str, access: Access) -> Result<Opened, Fail
     let address = Address::parse(url).map_err(|error| unusable(role, &error))?;
     match address.scheme() {
         "file" => open_file(role, url, &address, access),
-        "memory" => Err(Failure::Usage(format!(
+        "memory" => Err(Failure::usage(format!(
             "{role}: a store in memory is empty, and ends with the command"
         ))),
         scheme => {
@@ -95,7 +92,7 @@ pub(crate) fn open(role: &str, url: &str, access: Access) -> Result<Opened, Fail
                 Err(error) if error.kind() == ErrorKind::InvalidArgument => {
                     return Err(unusable(role, &error));
                 }
-                Err(error) => return Err(Failure::Store { error, store: name }),
+                Err(error) => return Err(Failure::of_store(&name, &error)),
             };
             Ok(Opened {
                 store,
@@ -119,7 +116,7 @@ fn url_for<'a>(url: &'a str, address: &Address, access: Access) -> Cow<'a, str> 
 }
 
 fn unusable(role: &str, error: &Error) -> Failure {
-    Failure::Usage(format!("{role}: {}", error.message()))
+    Failure::usage(format!("{role}: {}", error.message()))
 }
 
 fn not_built(scheme: &str) -> Failure {
@@ -127,7 +124,7 @@ fn not_built(scheme: &str) -> Failure {
         "postgresql" => "postgres",
         other => other,
     };
-    Failure::Other(format!(
+    Failure::other(format!(
         "this cairn was built without {feature}; build it with `cargo build --release --package \
          cairndb-tool --features {feature}`"
     ))
@@ -136,20 +133,20 @@ fn not_built(scheme: &str) -> Failure {
 fn open_file(role: &str, url: &str, address: &Address, access: Access) -> Result<Opened, Failure> {
     let is_local = address.hosts().iter().all(|host| host.name == "localhost");
     if !is_local || address.path().is_empty() {
-        return Err(Failure::Usage(format!(
+        return Err(Failure::usage(format!(
             "{role}: a database in files is on this machine: write file:///path or file:path"
         )));
     }
     // `cairn` decides how it opens a database, so that no URL can weaken it.
     if address.check_settings(&[]).is_err() {
-        return Err(Failure::Usage(format!(
+        return Err(Failure::usage(format!(
             "{role}: cairn decides how it opens a database in files, so its URL has no settings: \
              write file:path, without a question mark"
         )));
     }
     let path = Path::new(address.path());
     if !orders::order_of(path).is_bytewise() {
-        return Err(Failure::Other(format!(
+        return Err(Failure::other(format!(
             "{} has keys that are not in bytewise order, as keys of every store are; use the \
              commands that take the directory",
             path.display()

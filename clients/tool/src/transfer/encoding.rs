@@ -37,7 +37,7 @@ pub(crate) fn utf8_mark_bytes(head: &[u8], name: &str) -> Result<usize, Failure>
     match encoding.or_else(|| unmarked(head)) {
         None if head.starts_with(b"\xef\xbb\xbf") => Ok(3),
         None => Ok(0),
-        Some(encoding) => Err(Failure::Other(format!(
+        Some(encoding) => Err(Failure::other(format!(
             "{name} is text in {encoding}, and only UTF-8 is read; \
              `iconv -f {encoding} -t UTF-8` converts it"
         ))),

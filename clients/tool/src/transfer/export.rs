@@ -20,7 +20,7 @@ use crate::arguments::transfer::ResumeArguments;
 use crate::database::DatabaseReader;
 use crate::escape::escaped;
 use crate::failure::Failure;
-use crate::output::{Output, counted};
+use crate::output::{counted, print};
 use crate::progress::Progress;
 use crate::range::Range;
 
@@ -60,7 +60,7 @@ pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<(), Failur
             if !format.is_text() && std::io::stdout().is_terminal() {
                 let message = "the output is not text, and stdout is a terminal; redirect it, or \
                     name a file";
-                return Err(Failure::Usage(message.to_owned()));
+                return Err(Failure::usage(message));
             }
             Sink::stdout()?
         }
@@ -86,7 +86,7 @@ fn survey(request: &Export, format: &FileFormat, reader: &DatabaseReader) -> Res
     reader.walk(request.directory, &request.range, false, |key, value| {
         if let Some(reason) = store.refusal(key) {
             let key = escaped(key);
-            return Err(Failure::Other(format!(
+            return Err(Failure::other(format!(
                 "the key \"{key}\" cannot be exported: {reason}; nothing was written"
             )));
         }
@@ -142,7 +142,7 @@ pub(super) fn claim(request: &Export, made: &Made) -> Result<(ExportState, bool)
     // A state without a file is left by a kill just before one was made or after it was renamed.
     let begun: Option<ExportState> = made.saved.load()?.filter(|_| made.partial.exists());
     match begun {
-        Some(state) if state.what != what => Err(Failure::Other(format!(
+        Some(state) if state.what != what => Err(Failure::other(format!(
             "{} was left by another export, or with other options; finish that one, or begin again \
              with --restart",
             made.saved.path().display()
@@ -168,15 +168,11 @@ pub(super) fn claim(request: &Export, made: &Made) -> Result<(ExportState, bool)
 /// Prints what was exported.
 pub(super) fn report(request: &Export, contents: &Contents) -> Result<(), Failure> {
     let target = request.target.unwrap_or("stdout".as_ref());
-    let mut output = Output::stdout()?;
-    output.line(&format!(
-        "exported {} to {}{}, hash {:016x}",
-        counted(contents.entries, "entry", "entries"),
-        target.display(),
-        request.inferred,
-        contents.hash
-    ))?;
-    output.finish()
+    let entries = counted(contents.entries, "entry", "entries");
+    let (target, inferred, hash) = (target.display(), &request.inferred, contents.hash);
+    print([format!(
+        "exported {entries} to {target}{inferred}, hash {hash:016x}"
+    )])
 }
 
 /// Checks that the database still holds the entries, part of which an earlier command has exported.
@@ -189,7 +185,7 @@ pub(super) fn compare_database(
     if found == *expected {
         return Ok(());
     }
-    Err(Failure::Other(format!(
+    Err(Failure::other(format!(
         "{} has changed since the export began; begin again with --restart",
         request.directory.display()
     )))
@@ -198,7 +194,7 @@ pub(super) fn compare_database(
 /// Checks that the file holds the entries.
 fn read_back(format: &FileFormat, made: &Made, expected: &Contents) -> Result<(), Failure> {
     let differs = |reason: &str| {
-        Failure::Other(format!(
+        Failure::other(format!(
             "{} does not hold what was written to it: {reason}; check the disk, and begin again \
              with --restart",
             made.partial.display()

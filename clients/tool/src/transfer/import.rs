@@ -21,7 +21,7 @@ use crate::arguments::transfer::ResumeArguments;
 use crate::database::{contents_of, open_with, options_for};
 use crate::failure::Failure;
 use crate::orders;
-use crate::output::{Output, counted};
+use crate::output::{counted, print};
 use crate::progress::Progress;
 
 /// Bytes of a batch.
@@ -72,7 +72,7 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
         .as_ref()
         .is_some_and(|state| state.what != request.what)
     {
-        return Err(Failure::Other(format!(
+        return Err(Failure::other(format!(
             "{} was left by another import, or with other options; finish that one, or begin again \
              with --restart",
             saved.path().display()
@@ -95,23 +95,17 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
 
 /// Prints what was imported.
 fn report(request: &Import, contents: &Imported, skipped: &Skipped) -> Result<(), Failure> {
-    let mut output = Output::stdout()?;
-    output.line(&format!(
-        "imported {} from {}{}, hash {:016x}",
-        counted(contents.read.entries, "entry", "entries"),
-        request.source_name,
-        request.inferred,
-        contents.read.hash
-    ))?;
-    if contents.held.entries != contents.read.entries {
-        let held = counted(contents.held.entries, "entry", "entries");
-        let (directory, hash) = (request.directory.display(), contents.held.hash);
-        output.line(&format!("{directory} now holds {held}, hash {hash:016x}"))?;
-    }
-    skipped
-        .texts()
-        .try_for_each(|text| output.line(&format!("skipped {text}")))?;
-    output.finish()
+    let Imported { read, held } = contents;
+    let entries = counted(read.entries, "entry", "entries");
+    let (source, inferred, hash) = (&request.source_name, &request.inferred, read.hash);
+    let imported = format!("imported {entries} from {source}{inferred}, hash {hash:016x}");
+    let now = (held.entries != read.entries).then(|| {
+        let entries = counted(held.entries, "entry", "entries");
+        let (directory, hash) = (request.directory.display(), held.hash);
+        format!("{directory} now holds {entries}, hash {hash:016x}")
+    });
+    let skipped = skipped.texts().map(|text| format!("skipped {text}"));
+    print([imported].into_iter().chain(now).chain(skipped))
 }
 
 /// What an import has read, and what the database holds.
@@ -175,7 +169,7 @@ impl<'a> Importer<'a> {
         };
         if let Some(last) = last_key(request, &db)? {
             if !may_add {
-                return Err(Failure::Other(format!(
+                return Err(Failure::other(format!(
                     "{} holds entries already; pass --add to add to them and to replace those with \
                      the same keys",
                     request.directory.display()
@@ -252,14 +246,14 @@ impl<'a> Importer<'a> {
             Some((first, _)) => format!("line {first} of {source}"),
             None => source.clone(),
         };
-        Failure::Other(format!(
+        Failure::other(format!(
             "{place}: {}; correct it and run the command again, or pass --skip-bad",
             bad.reason
         ))
     }
 
     fn other_source(&self) -> Failure {
-        Failure::Other(format!(
+        Failure::other(format!(
             "{} does not begin with the entries that were imported from it before; begin again \
              with --restart",
             self.request.source_name
@@ -337,7 +331,7 @@ impl<'a> Importer<'a> {
             } else {
                 "check the disk, and import into a new directory"
             };
-            return Err(Failure::Other(format!(
+            return Err(Failure::other(format!(
                 "{} holds {}, hash {:016x}, but it must hold {}, hash {:016x}, after this import; \
                  {cause}",
                 directory.display(),

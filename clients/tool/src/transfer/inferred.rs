@@ -40,7 +40,7 @@ pub(crate) fn of_import(path: Option<&Path>) -> Result<FormatName, Failure> {
             Ok(Some(OtherStore::RocksDb)) => Ok(FormatName::Rocksdb),
             _ => {
                 let path = path.display();
-                Err(Failure::Other(format!(
+                Err(Failure::other(format!(
                     "{path} is a directory that holds no database of LevelDB or RocksDB; `cairn \
                      copy` copies one of CairnDB"
                 )))
@@ -56,13 +56,13 @@ pub(crate) fn of_import(path: Option<&Path>) -> Result<FormatName, Failure> {
 fn of_name(path: Option<&Path>, stream: &str) -> Result<FormatName, Failure> {
     let Some(path) = path else {
         let message = format!("{stream} has no name to infer a format from; pass --format");
-        return Err(Failure::Usage(message));
+        return Err(Failure::usage(message));
     };
     let ending = path.extension().unwrap_or_default();
     let found = ENDINGS.iter().find(|(known, _)| ending == *known);
     found.map(|(_, format)| *format).ok_or_else(|| {
         let path = path.display();
-        Failure::Usage(format!(
+        Failure::usage(format!(
             "the name {path} does not end in .csv, .tsv, .jsonl, .ndjson or .dump, which would \
              imply a format; pass --format"
         ))

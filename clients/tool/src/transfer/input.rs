@@ -100,7 +100,7 @@ impl Input {
                 let (metadata, file) = opened.map_err(|error| unreadable(&name, &error))?;
                 if metadata.is_dir() {
                     let message = format!("{name} is a directory; the format needs a file");
-                    return Err(Failure::Other(message));
+                    return Err(Failure::other(message));
                 }
                 if metadata.is_file() {
                     (Box::new(file), name, Some(metadata.len()))
@@ -171,7 +171,7 @@ impl Input {
         }
         if self.end == self.buffer.len() {
             if self.end >= LINE_BYTES_MAX {
-                return Err(Failure::Other(format!(
+                return Err(Failure::other(format!(
                     "line {} of {} is longer than any entry; check the format",
                     self.lines + 1,
                     self.name
@@ -292,7 +292,7 @@ impl Input {
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Failure {
-    Failure::Other(format!("{name} cannot be read: {error}"))
+    Failure::other(format!("{name} cannot be read: {error}"))
 }
 
 #[cfg(test)]

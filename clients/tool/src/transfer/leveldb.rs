@@ -36,7 +36,7 @@ impl LevelDbSource {
     pub(crate) fn open(path: &Path) -> Result<LevelDbSource, Failure> {
         let Some(dir) = leveldb_at(path) else {
             let path = path.display();
-            return Err(Failure::Other(format!(
+            return Err(Failure::other(format!(
                 "{path} holds no LevelDB database; check the path"
             )));
         };
@@ -72,7 +72,7 @@ pub(crate) fn export(request: &Export) -> Result<(), Failure> {
     let reader = &DatabaseReader::open(request.directory)?;
     let ExportTarget::Made(made) = &ExportTarget::of(request.target)? else {
         let message = "the format leveldb needs the name of a directory to make";
-        return Err(Failure::Usage(message.to_owned()));
+        return Err(Failure::usage(message));
     };
     let (_, is_resumed) = claim(request, made)?;
     // A kill after the last step of the writer leaves a database without its final name.
@@ -84,7 +84,7 @@ pub(crate) fn export(request: &Export) -> Result<(), Failure> {
     };
     let found = read_back(made, &reader.order(request.directory))?;
     if written.is_some_and(|written| written != found) {
-        return Err(Failure::Other(format!(
+        return Err(Failure::other(format!(
             "{} does not hold what was written to it; check the disk, and begin again with \
              --restart",
             made.partial.display()

@@ -28,7 +28,7 @@ impl Messages {
     fn new() -> Result<Messages, Failure> {
         let path = std::env::temp_dir().join(format!("cairn-{}", std::process::id()));
         let made = std::fs::create_dir(&path);
-        made.map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?;
+        made.map_err(|error| Failure::other(format!("{}: {error}", path.display())))?;
         Ok(Messages(path))
     }
 }
@@ -43,9 +43,9 @@ impl Drop for Messages {
 fn failure(path: &Path, error: &ForeignError) -> Failure {
     let message = format!("{}: RocksDB: {error}", path.display());
     if error.0.starts_with("Corruption") {
-        Failure::Damaged(message)
+        Failure::damaged(message)
     } else {
-        Failure::Other(message)
+        Failure::other(message)
     }
 }
 

@@ -73,15 +73,15 @@ impl Saved {
         let text = match fs::read(&self.path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Failure::Other(format!("{name} cannot be read: {error}"))),
+            Err(error) => return Err(Failure::other(format!("{name} cannot be read: {error}"))),
         };
         match serde_json::from_slice::<Versioned<T>>(&text) {
             Ok(found) if found.version == VERSION => Ok(Some(found.state)),
-            Ok(_) => Err(Failure::Other(format!(
+            Ok(_) => Err(Failure::other(format!(
                 "{name} was saved by another version of cairn; finish with that version, or begin \
                  again with --restart"
             ))),
-            Err(error) => Err(Failure::Other(format!(
+            Err(error) => Err(Failure::other(format!(
                 "{name} does not hold the position of an interrupted command: {error}; begin again \
                  with --restart"
             ))),
@@ -92,7 +92,7 @@ impl Saved {
     pub(crate) fn save<T: Serialize>(&self, state: &T) -> Result<(), Failure> {
         let failed = |error: &dyn std::fmt::Display| {
             let name = self.path.display();
-            Failure::Other(format!("the position cannot be saved in {name}: {error}"))
+            Failure::other(format!("the position cannot be saved in {name}: {error}"))
         };
         let versioned = Versioned {
             version: VERSION,
@@ -115,7 +115,7 @@ impl Saved {
             match fs::remove_file(path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     let name = path.display();
-                    return Err(Failure::Other(format!("{name} cannot be removed: {error}")));
+                    return Err(Failure::other(format!("{name} cannot be removed: {error}")));
                 }
                 _ => {}
             }

@@ -79,8 +79,8 @@ impl Sink {
     fn failure(&self, error: &io::Error) -> Failure {
         match &self.name {
             None => Failure::output(error),
-            Some(_) if error.kind() == io::ErrorKind::BrokenPipe => Failure::OutputClosed,
-            Some(name) => Failure::Other(format!("{name} cannot be written: {error}")),
+            Some(_) if error.kind() == io::ErrorKind::BrokenPipe => Failure::closed(),
+            Some(name) => Failure::other(format!("{name} cannot be written: {error}")),
         }
     }
 }

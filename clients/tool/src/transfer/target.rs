@@ -44,7 +44,7 @@ impl ExportTarget {
             Ok(_) => return Ok(ExportTarget::Device(path.to_owned())),
         };
         if is_used {
-            return Err(Failure::Other(format!(
+            return Err(Failure::other(format!(
                 "{} exists and is not empty; remove it, or choose another name",
                 path.display()
             )));
@@ -74,7 +74,7 @@ impl Made {
         if !self.partial.exists() {
             return Ok(());
         }
-        Err(Failure::Other(format!(
+        Err(Failure::other(format!(
             "{} exists, and {} does not hold how far it is complete; remove it, or begin again \
              with --restart",
             self.partial.display(),
@@ -115,7 +115,7 @@ impl Made {
 
 /// The failure of an operation on a target.
 pub(crate) fn unusable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Other(format!("{} cannot be written: {error}", path.display()))
+    Failure::other(format!("{} cannot be written: {error}", path.display()))
 }
 
 /// Returns a path that is the same from every working directory, to be compared.

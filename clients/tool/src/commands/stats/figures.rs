@@ -85,7 +85,7 @@ impl Figures {
 fn property(db: &Db, name: &str) -> Result<Value, Failure> {
     let text = db.property(name).unwrap_or_default();
     serde_json::from_str(&text)
-        .map_err(|error| Failure::Other(format!("the property {name} is not JSON: {error}")))
+        .map_err(|error| Failure::other(format!("the property {name} is not JSON: {error}")))
 }
 
 /// Returns the bytes of LevelDB's files in the directory of a converted database.

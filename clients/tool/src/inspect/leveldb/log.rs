@@ -92,12 +92,8 @@ fn print_record(
         if !entries {
             continue;
         }
-        printer.entry(
-            operation.seq,
-            operation.kind,
-            operation.key,
-            operation.value,
-        )?;
+        let (seq, kind) = (operation.seq, operation.kind);
+        printer.entry(seq, kind, operation.key, operation.value)?;
     }
     Ok(())
 }

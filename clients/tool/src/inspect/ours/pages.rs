@@ -71,7 +71,7 @@ pub(super) fn print_data(
     let mut in_index = false;
     while let Some((at, found)) = salvage
         .advance()
-        .map_err(|error| Failure::Other(error.to_string()))?
+        .map_err(|error| Failure::other(error.to_string()))?
     {
         if at >= data_pages {
             break;

@@ -178,7 +178,7 @@ impl EntrySource for CsvSource {
                 let layout = Layout::of_header(record, &self.form);
                 let name = self.input.name();
                 self.layout = layout.map_err(|reason| {
-                    Failure::Other(format!("line {first} of {name}: {reason}"))
+                    Failure::other(format!("line {first} of {name}: {reason}"))
                 })?;
                 continue;
             }

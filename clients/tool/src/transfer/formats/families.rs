@@ -51,7 +51,7 @@ impl Families {
             if chosen.iter().any(|other| other.name == family.name) {
                 let name = typed(&family.name);
                 let message = format!("--family names {name} twice");
-                return Err(Failure::Usage(message));
+                return Err(Failure::usage(message));
             }
             chosen.push(family);
         }
@@ -81,7 +81,7 @@ impl Families {
             name => typed(name),
         });
         let known: Vec<String> = known.collect();
-        Err(Failure::Usage(format!(
+        Err(Failure::usage(format!(
             "{source} has no {noun} `{}`; it has {}",
             typed(&missing.name),
             known.join(", ")

@@ -97,7 +97,7 @@ impl NativeSource {
         let header = input.bytes(HEADER_BYTES)?.to_vec();
         let name = input.name();
         if !header.starts_with(&MAGIC) {
-            return Err(Failure::Other(format!(
+            return Err(Failure::other(format!(
                 "{name} is not what `cairn dump` writes; `cairn import` reads other formats"
             )));
         }
@@ -106,7 +106,7 @@ impl NativeSource {
             return Err(damaged(name, 0, "the checksum of the header is wrong"));
         }
         if get_u32(&header, MAGIC.len()) != Some(VERSION) {
-            return Err(Failure::Other(format!(
+            return Err(Failure::other(format!(
                 "{name} was written by a newer version of cairn; load it with that version"
             )));
         }
@@ -193,7 +193,7 @@ impl EntrySource for NativeSource {
 }
 
 fn damaged(name: &str, offset: u64, reason: &str) -> Failure {
-    Failure::Damaged(format!(
+    Failure::damaged(format!(
         "{name} is damaged at offset {offset}: {reason}; load another copy, or dump again"
     ))
 }

@@ -166,12 +166,12 @@ impl DumpSource {
 
     fn failure(&self, reason: &str) -> Failure {
         let (name, line) = (self.input.name(), self.input.line_number());
-        Failure::Other(format!("line {line} of {name}: {reason}"))
+        Failure::other(format!("line {line} of {name}: {reason}"))
     }
 
     fn cut_off(&self) -> Failure {
         let name = self.input.name();
-        Failure::Other(format!(
+        Failure::other(format!(
             "{name} ends before `DATA=END`: the dump is incomplete; write it again"
         ))
     }
@@ -185,7 +185,7 @@ impl DumpSource {
                 if !has_version && !self.names.is_empty() {
                     return Ok(false);
                 }
-                return Err(Failure::Other(format!(
+                return Err(Failure::other(format!(
                     "{} is no dump: there is no line `HEADER=END`",
                     self.input.name()
                 )));
