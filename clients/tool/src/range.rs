@@ -6,17 +6,22 @@ use std::ops::Bound;
 use cairndb::Error;
 use cairndb::leveldb::Order;
 use cairndb_store::prefix_end;
+use serde::{Deserialize, Serialize};
 
 use crate::arguments::RangeArguments;
 use crate::coding::Coding;
 use crate::failure::Failure;
+use crate::transfer::saved::base64;
 
 /// The keys from `from`, inclusive, to `to`, exclusive.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Range {
+    #[serde(default, with = "base64")]
     from: Option<Vec<u8>>,
+    #[serde(default, with = "base64")]
     to: Option<Vec<u8>>,
     /// Whether the range was given as a prefix, which is a range in bytewise order only.
+    #[serde(skip)]
     is_prefix: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::range::Range;
 use crate::store::Opened;
-use crate::transfer::saved::{Base64Bytes, Saved};
+use crate::transfer::saved::Saved;
 
 /// Bytes of entries between two waits, at most.
 const STEP_BYTES: usize = 64 << 10;
@@ -63,7 +63,7 @@ impl<'a> Copier<'a> {
             CopyState {
                 from: source.identity.clone(),
                 to: target.identity.clone(),
-                range: range.clone().into(),
+                range: range.clone(),
                 ..CopyState::default()
             }
         };
@@ -80,7 +80,7 @@ impl<'a> Copier<'a> {
             batches: Batches::new(target, |most| pace.batch_bytes(most)),
             pace,
             progress: Progress::begin("copying"),
-            last: state.last.as_ref().map(|key| key.0.clone()),
+            last: state.last.clone(),
             unsaved_bytes: 0,
             read_bytes: 0,
             begun: Some(state.clone()),
@@ -228,7 +228,7 @@ impl<'a> Copier<'a> {
         self.write()?;
         let synced = self.target.store.sync();
         synced.map_err(self.target.failure())?;
-        self.state.last = self.last.clone().map(Base64Bytes);
+        self.state.last.clone_from(&self.last);
         self.unsaved_bytes = 0;
         self.saved.save(&self.state)
     }

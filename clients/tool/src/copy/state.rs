@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::range::Range;
 use crate::store::Opened;
 use crate::transfer::Contents;
-use crate::transfer::saved::{Base64Bytes, Saved, beside};
+use crate::transfer::saved::{Saved, base64, beside};
 
 /// How far a copy is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -21,37 +21,17 @@ pub(super) struct CopyState {
     pub(super) to: String,
     /// The keys that are copied.
     #[serde(default)]
-    pub(super) range: SavedRange,
+    pub(super) range: Range,
     /// Whether the copy may replace and delete what the target held.
     #[serde(default)]
     pub(super) overwrite: bool,
     /// The last key: the target holds what the source does up to it.
-    pub(super) last: Option<Base64Bytes>,
+    #[serde(default, with = "base64")]
+    pub(super) last: Option<Vec<u8>>,
     /// The entries of the source up to it.
     pub(super) copied: Contents,
     /// Keys that were written or deleted in the target.
     pub(super) changed: u64,
-}
-
-/// A range in the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SavedRange {
-    from: Option<Base64Bytes>,
-    to: Option<Base64Bytes>,
-}
-
-impl From<Range> for SavedRange {
-    fn from(range: Range) -> SavedRange {
-        let saved = |bound: Bound<&[u8]>| match bound {
-            Bound::Included(key) | Bound::Excluded(key) => Some(Base64Bytes(key.to_vec())),
-            Bound::Unbounded => None,
-        };
-        let (from, to) = range.bounds();
-        SavedRange {
-            from: saved(from),
-            to: saved(to),
-        }
-    }
 }
 
 /// Returns the file in which a copy into `target` saves its position: beside a database, otherwise
@@ -89,7 +69,7 @@ pub(super) fn check(
             state.from, state.to
         )));
     }
-    if state.range != range.clone().into() {
+    if state.range.bounds() != range.bounds() {
         return Err(Failure::other(format!(
             "{file} was left by a copy of another range of keys; finish that one, name another \
              file with --state, or begin again with --restart, and with --overwrite if the target \
@@ -98,10 +78,9 @@ pub(super) fn check(
     }
     let held = match &state.last {
         // An overwriting copy may have ended with keys that it deleted.
-        Some(key) if state.copied.entries > 0 => holds(
-            target,
-            (range.bounds().0, Bound::Included(key.0.as_slice())),
-        )?,
+        Some(key) if state.copied.entries > 0 => {
+            holds(target, (range.bounds().0, Bound::Included(key)))?
+        }
         _ => true,
     };
     if held {

@@ -12,7 +12,7 @@ use super::contents::Contents;
 use super::formats::FileFormat;
 use super::formats::encoder::Encoder;
 use super::formats::text_dump::lmdb_bytes;
-use super::saved::{Base64Bytes, Saved};
+use super::saved::{Saved, base64};
 use super::sink::Sink;
 use super::source::Step;
 use super::target::{ExportTarget, Made, absolute, unusable};
@@ -46,7 +46,8 @@ pub(super) struct ExportState {
     /// Length of the unfinished file.
     bytes: u64,
     /// `None` before the first entry.
-    last_key: Option<Base64Bytes>,
+    #[serde(default, with = "base64")]
+    last_key: Option<Vec<u8>>,
 }
 
 /// Exports entries to a file or stdout.
@@ -206,9 +207,9 @@ fn read_back(format: &FileFormat, made: &Made, expected: &Contents) -> Result<()
     loop {
         match source.advance()? {
             Step::Entry(key, value) => found.add(key, value),
-            Step::Bad(bad) => {
-                let line = bad.lines.map_or(0, |(first, _)| first);
-                return Err(differs(&format!("line {line}: {}", bad.reason)));
+            Step::Bad(lines, reason) => {
+                let line = lines.map_or(0, |(first, _)| first);
+                return Err(differs(&format!("line {line}: {reason}")));
             }
             Step::End => break,
         }
@@ -244,13 +245,13 @@ impl<'a> Exporter<'a> {
         save_bytes: u64,
     ) -> Exporter<'a> {
         let state = saved.as_ref().map(|(_, state)| state);
-        let passed = state.and_then(|state| state.last_key.as_ref());
+        let passed = state.and_then(|state| state.last_key.clone());
         Exporter {
             encoder: format.encoder(),
             sink,
             contents: state.map_or_else(Contents::default, |state| state.contents),
             progress: Progress::begin("exporting"),
-            passed: passed.map(|key| key.0.clone()),
+            passed,
             saved,
             save_bytes,
         }
@@ -276,7 +277,7 @@ impl<'a> Exporter<'a> {
         self.encoder.cut(self.sink.buffer());
         state.bytes = self.sink.sync()?;
         state.contents = self.contents;
-        state.last_key = Some(Base64Bytes(key.to_vec()));
+        state.last_key = Some(key.to_vec());
         saved.save(state)
     }
 

@@ -14,9 +14,9 @@ use cairndb::{Db, WriteBatch};
 use serde::{Deserialize, Serialize};
 
 use super::contents::Contents;
-use super::saved::{Base64Bytes, Saved, beside};
+use super::saved::{Saved, base64, beside};
 use super::skipped::Skipped;
-use super::source::{BadEntry, EntrySource, Step};
+use super::source::{EntrySource, Step};
 use crate::arguments::transfer::ResumeArguments;
 use crate::database::{contents_of, open_with, options_for};
 use crate::failure::Failure;
@@ -53,7 +53,8 @@ struct ImportState {
     expected: Contents,
     /// Whether every key so far was greater than all keys before it.
     ascends: bool,
-    largest: Option<Base64Bytes>,
+    #[serde(default, with = "base64")]
+    largest: Option<Vec<u8>>,
 }
 
 /// Imports entries.
@@ -137,14 +138,13 @@ struct Importer<'a> {
 
 impl<'a> Importer<'a> {
     fn new(request: &'a Import<'a>, saved: &'a Saved, db: Db, state: ImportState) -> Importer<'a> {
-        let largest = state.largest.as_ref().map(|key| key.0.clone());
         Importer {
             request,
             saved,
             db,
             order: orders::order_of(request.directory),
             batch: WriteBatch::new(),
-            largest: largest.unwrap_or_default(),
+            largest: state.largest.clone().unwrap_or_default(),
             saved_bytes: state.read.bytes,
             known: state.read,
             state,
@@ -176,7 +176,7 @@ impl<'a> Importer<'a> {
                 )));
             }
             state.expected = contents_of(&db, request.directory)?;
-            state.largest = Some(Base64Bytes(last));
+            state.largest = Some(last);
         }
         saved.save(&state)?;
         let mut importer = Importer::new(request, saved, db, state);
@@ -207,7 +207,7 @@ impl<'a> Importer<'a> {
         self.state.expected = contents_of(&self.db, self.request.directory)?;
         let last = last_key(self.request, &self.db)?;
         self.largest = last.clone().unwrap_or_default();
-        self.state.largest = last.map(Base64Bytes);
+        self.state.largest = last;
         self.is_resumed = false;
         Ok(())
     }
@@ -219,10 +219,10 @@ impl<'a> Importer<'a> {
         loop {
             match source.advance()? {
                 Step::End => break,
-                Step::Bad(found) if self.request.skip_bad => skipped.add(&found),
-                Step::Bad(found) => {
+                Step::Bad(lines, _) if self.request.skip_bad => skipped.add(lines),
+                Step::Bad(lines, reason) => {
                     self.save()?;
-                    return Err(self.refusal(&found));
+                    return Err(self.refusal(lines, &reason));
                 }
                 Step::Entry(key, value) if read.entries < self.known.entries => {
                     read.add(key, value);
@@ -240,15 +240,14 @@ impl<'a> Importer<'a> {
         Ok(skipped)
     }
 
-    fn refusal(&self, bad: &BadEntry) -> Failure {
+    fn refusal(&self, lines: Option<(u64, u64)>, reason: &str) -> Failure {
         let source = &self.request.source_name;
-        let place = match bad.lines {
+        let place = match lines {
             Some((first, _)) => format!("line {first} of {source}"),
             None => source.clone(),
         };
         Failure::other(format!(
-            "{place}: {}; correct it and run the command again, or pass --skip-bad",
-            bad.reason
+            "{place}: {reason}; correct it and run the command again, or pass --skip-bad"
         ))
     }
 
@@ -311,7 +310,7 @@ impl<'a> Importer<'a> {
         let synced = self.db.sync();
         synced.map_err(Failure::of(self.request.directory))?;
         if let Some(largest) = &mut self.state.largest {
-            largest.0.clone_from(&self.largest);
+            largest.clone_from(&self.largest);
         }
         self.saved_bytes = self.state.read.bytes;
         self.saved.save(&self.state)

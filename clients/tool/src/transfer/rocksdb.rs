@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use cairndb_foreign::{ForeignError, RocksCursor, RocksDb, rocksdb_families};
 
-use super::formats::encoder::too_long;
+use super::formats::encoder::check_lengths;
 use super::formats::families::{Families, Family};
-use super::source::{BadEntry, EntrySource, Step};
+use super::source::{EntrySource, Step};
 use crate::failure::Failure;
 
 /// An open database and its families.
@@ -131,10 +131,10 @@ impl EntrySource for RocksSource<'_> {
             return Ok(Step::End);
         };
         self.key.extend_from_slice(cursor.key());
-        let (value, lines) = (cursor.value(), None);
-        Ok(match too_long(&self.key, value) {
-            None => Step::Entry(&self.key, value),
-            Some(reason) => Step::Bad(BadEntry { lines, reason }),
+        let value = cursor.value();
+        Ok(match check_lengths(&self.key, value) {
+            Ok(()) => Step::Entry(&self.key, value),
+            Err(reason) => Step::Bad(None, reason),
         })
     }
 }

@@ -13,20 +13,24 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::failure::Failure;
 
 /// Bytes that are Base64 in the JSON object.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Base64Bytes(pub(crate) Vec<u8>);
+pub(crate) mod base64 {
+    use super::{BASE64, Deserialize, Deserializer, Serialize, Serializer};
 
-impl Serialize for Base64Bytes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&BASE64.encode(&self.0))
+    #[expect(clippy::ref_option, reason = "serde passes the field")]
+    pub(crate) fn serialize<S: Serializer>(
+        bytes: &Option<Vec<u8>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let text = bytes.as_ref().map(|bytes| BASE64.encode(bytes));
+        text.serialize(serializer)
     }
-}
 
-impl<'de> Deserialize<'de> for Base64Bytes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Base64Bytes, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let bytes = BASE64.decode(text.as_bytes());
-        bytes.map(Base64Bytes).map_err(serde::de::Error::custom)
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Vec<u8>>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        let bytes = text.map(|text| BASE64.decode(text.as_bytes()));
+        bytes.transpose().map_err(serde::de::Error::custom)
     }
 }
 

@@ -1,6 +1,5 @@
 //! What `--skip-bad` has passed over, by the numbers of its lines.
 
-use super::source::BadEntry;
 use crate::output::counted;
 
 /// Places that are listed; further lines are counted.
@@ -19,8 +18,9 @@ pub(super) struct Skipped {
 }
 
 impl Skipped {
-    pub(super) fn add(&mut self, bad: &BadEntry) {
-        let Some((first, last)) = bad.lines else {
+    /// Adds something with these lines.
+    pub(super) fn add(&mut self, lines: Option<(u64, u64)>) {
+        let Some((first, last)) = lines else {
             self.entries += 1;
             return;
         };

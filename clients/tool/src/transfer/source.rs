@@ -7,17 +7,10 @@ use crate::failure::Failure;
 pub(crate) enum Step<'a> {
     /// The key and the value of an entry.
     Entry(&'a [u8], &'a [u8]),
-    /// Something that is not an entry. The next step goes on after it.
-    Bad(BadEntry),
+    /// Something that is not an entry, and the reason. The numbers are those of its first and its
+    /// last line, if the source is text. The next step goes on after it.
+    Bad(Option<(u64, u64)>, String),
     End,
-}
-
-/// A part of a source that is not an entry.
-#[derive(Debug)]
-pub(crate) struct BadEntry {
-    /// The numbers of its first and its last line, if the source is text.
-    pub(crate) lines: Option<(u64, u64)>,
-    pub(crate) reason: String,
 }
 
 /// A sequence of entries.

@@ -14,12 +14,12 @@
 
 use memchr::{memchr, memchr2, memchr3};
 
-use super::encoder::{Encoder, too_long};
+use super::encoder::{Encoder, check_lengths};
 use crate::coding::Coding;
 use crate::escape::typed;
 use crate::failure::Failure;
 use crate::transfer::input::Input;
-use crate::transfer::source::{BadEntry, EntrySource, Step};
+use crate::transfer::source::{EntrySource, Step};
 
 /// The first line, if no columns are named.
 const HEADER: [&str; 2] = ["key", "value"];
@@ -149,7 +149,7 @@ impl CsvSource {
         let coding = self.form.coding;
         decode(coding, "key", &self.fields.key, &mut self.key)?;
         decode(coding, "value", &self.fields.value, &mut self.value)?;
-        too_long(&self.key, &self.value).map_or(Ok(()), Err)
+        check_lengths(&self.key, &self.value)
     }
 }
 
@@ -196,10 +196,7 @@ impl EntrySource for CsvSource {
             };
             return Ok(match parsed {
                 Ok(()) => Step::Entry(&self.key, &self.value),
-                Err(reason) => {
-                    let lines = Some((first, self.input.line_number()));
-                    Step::Bad(BadEntry { lines, reason })
-                }
+                Err(reason) => Step::Bad(Some((first, self.input.line_number())), reason),
             });
         }
     }
@@ -381,7 +378,7 @@ mod tests {
         loop {
             match source.advance().unwrap() {
                 Step::Entry(..) => entries += 1,
-                Step::Bad(found) => bad.extend(found.lines),
+                Step::Bad(lines, _) => bad.extend(lines),
                 Step::End => return (entries, bad, source.examined),
             }
         }

@@ -18,11 +18,15 @@ pub(crate) trait Encoder {
     fn end(&mut self, _contents: &Contents, _out: &mut Vec<u8>) {}
 }
 
-/// Returns why an entry is none that the database can hold.
-pub(crate) fn too_long(key: &[u8], value: &[u8]) -> Option<String> {
-    if key.len() > KEY_BYTES_MAX {
-        return Some(format!("the key is longer than {KEY_BYTES_MAX} bytes"));
+/// Fails with the reason if an entry is none that the database can hold.
+pub(crate) fn check_lengths(key: &[u8], value: &[u8]) -> Result<(), String> {
+    for (name, bytes, most) in [
+        ("key", key, KEY_BYTES_MAX),
+        ("value", value, VALUE_BYTES_MAX),
+    ] {
+        if bytes.len() > most {
+            return Err(format!("the {name} is longer than {most} bytes"));
+        }
     }
-    (value.len() > VALUE_BYTES_MAX)
-        .then(|| format!("the value is longer than {VALUE_BYTES_MAX} bytes"))
+    Ok(())
 }

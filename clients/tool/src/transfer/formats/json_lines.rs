@@ -10,11 +10,11 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::encoder::{Encoder, too_long};
+use super::encoder::{Encoder, check_lengths};
 use crate::coding::{Coding, append_json_entry};
 use crate::failure::Failure;
 use crate::transfer::input::Input;
-use crate::transfer::source::{BadEntry, EntrySource, Step};
+use crate::transfer::source::{EntrySource, Step};
 
 /// What the fields of a line are.
 #[derive(Clone, Copy, Debug)]
@@ -129,13 +129,10 @@ impl EntrySource for JsonSource {
                 continue;
             }
             let parsed = parse(line, self.form, &mut self.key, &mut self.value);
+            let line = self.input.line_number();
             return Ok(match parsed {
                 Ok(()) => Step::Entry(&self.key, &self.value),
-                Err(reason) => {
-                    let line = self.input.line_number();
-                    let lines = Some((line, line));
-                    Step::Bad(BadEntry { lines, reason })
-                }
+                Err(reason) => Step::Bad(Some((line, line)), reason),
             });
         }
     }
@@ -171,7 +168,7 @@ fn parse(
         .map_err(|reason| format!("the key cannot be read: {reason}"))?;
     decode(&line.value, form.coding, value)
         .map_err(|reason| format!("the value cannot be read: {reason}"))?;
-    too_long(key, value).map_or(Ok(()), Err)
+    check_lengths(key, value)
 }
 
 /// Returns what a line is, if it is no object.

@@ -5,7 +5,7 @@ use cairndb_base::coding::{get_bytes, get_u32, get_u64, put_bytes};
 use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crc32c::crc32c_append;
 
-use super::encoder::{Encoder, too_long};
+use super::encoder::{Encoder, check_lengths};
 use crate::failure::Failure;
 use crate::transfer::contents::Contents;
 use crate::transfer::input::Input;
@@ -180,9 +180,8 @@ impl EntrySource for NativeSource {
             let reason = "an entry reaches past the end of its block";
             return Err(damaged(self.input.name(), self.input.taken(), reason));
         };
-        if let Some(reason) = too_long(key, value) {
-            return Err(damaged(self.input.name(), self.input.taken(), &reason));
-        }
+        let checked = check_lengths(key, value);
+        checked.map_err(|reason| damaged(self.input.name(), self.input.taken(), &reason))?;
         self.contents.add(key, value);
         Ok(Step::Entry(key, value))
     }

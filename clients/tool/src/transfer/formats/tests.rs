@@ -43,7 +43,7 @@ fn decoded(format: &FileFormat, bytes: &[u8]) -> Vec<Option<(Vec<u8>, Vec<u8>)>>
     loop {
         match source.advance().unwrap() {
             Step::Entry(key, value) => entries.push(Some((key.to_vec(), value.to_vec()))),
-            Step::Bad(_) => entries.push(None),
+            Step::Bad(..) => entries.push(None),
             Step::End => break,
         }
     }

@@ -8,14 +8,14 @@
 use data_encoding::HEXLOWER_PERMISSIVE;
 use memchr::memchr;
 
-use super::encoder::{Encoder, too_long};
+use super::encoder::{Encoder, check_lengths};
 use super::families::Families;
 use crate::coding::Coding;
 use crate::escape::escaped;
 use crate::failure::Failure;
 use crate::transfer::contents::Contents;
 use crate::transfer::input::Input;
-use crate::transfer::source::{BadEntry, EntrySource, Step};
+use crate::transfer::source::{EntrySource, Step};
 
 const HEADER_END: &[u8] = b"HEADER=END";
 const DATA_END: &[u8] = b"DATA=END";
@@ -262,9 +262,10 @@ impl DumpSource {
             }
             self.section.last_key = Some(self.key.clone());
         }
-        Ok(Some(key.and(value).and_then(|()| {
-            too_long(&self.key, &self.value).map_or(Ok(()), Err)
-        })))
+        let parsed = key.and(value);
+        Ok(Some(
+            parsed.and_then(|()| check_lengths(&self.key, &self.value)),
+        ))
     }
 }
 
@@ -312,8 +313,7 @@ impl EntrySource for DumpSource {
                 Some(Err(reason)) => {
                     // The line that ends the section is no part of a key without a value.
                     let last = self.input.line_number() - u64::from(!self.in_data);
-                    let lines = Some((first, last));
-                    return Ok(Step::Bad(BadEntry { lines, reason }));
+                    return Ok(Step::Bad(Some((first, last)), reason));
                 }
             }
         }
