@@ -5,24 +5,17 @@
 mod common;
 mod elsewhere;
 pub(crate) mod examples;
-mod generate;
-mod inspect;
-mod repair;
-mod shell;
 mod store;
 pub(crate) mod transfer;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use common::{CodingArguments, RangeArguments};
 pub(crate) use elsewhere::elsewhere;
-pub(crate) use generate::{CompletingShell, Completions, Man};
-pub(crate) use inspect::{Log, Manifest, Tables};
-pub(crate) use repair::Repair;
-pub(crate) use shell::Shell;
 pub(crate) use store::{Copy, StoreArguments};
 
 /// What follows the list of commands in `cairn --help`.
@@ -285,6 +278,93 @@ pub(crate) struct Upgrade {
     /// Remove them without asking.
     #[arg(long, requires = "drop_original")]
     pub(crate) yes: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Tables {
+    /// Directory of the database: CairnDB's or LevelDB's.
+    pub(crate) directory: PathBuf,
+    /// Name of one table, such as `000012.tbl`: print its pages and their entries.
+    pub(crate) file: Option<String>,
+    /// Print the pages and entries of every table.
+    #[arg(long)]
+    pub(crate) entries: bool,
+    /// Print a JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) coding: CodingArguments,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Log {
+    /// Directory of the database: CairnDB's or LevelDB's.
+    pub(crate) directory: PathBuf,
+    /// Name of one file of the log, such as `000002.log`: print its records with their entries.
+    pub(crate) file: Option<String>,
+    /// Print the entries of every record.
+    #[arg(long)]
+    pub(crate) entries: bool,
+    /// Print a JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) coding: CodingArguments,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Manifest {
+    /// Directory of the database: CairnDB's or LevelDB's.
+    pub(crate) directory: PathBuf,
+    /// Name of a manifest, such as `MANIFEST-000007`, instead of the one in use.
+    pub(crate) file: Option<String>,
+    /// Print a JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) coding: CodingArguments,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Repair {
+    /// Directory of the damaged database: CairnDB's or LevelDB's. It is only read.
+    pub(crate) directory: PathBuf,
+    /// Directory of the new database, which must be missing or empty.
+    #[arg(required_unless_present = "dry_run")]
+    pub(crate) target: Option<PathBuf>,
+    /// Read everything and print the report, and write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Fill in keys that no other file has from tables that the manifest does not name. They may
+    /// have been deleted since.
+    #[arg(long)]
+    pub(crate) include_unnamed: bool,
+    /// Print the report as a JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Shell {
+    /// Directory of the database.
+    pub(crate) directory: PathBuf,
+    /// Continue a script after a line that fails. The exit code is that of the first failure.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell that reads the script.
+    #[arg(value_parser = PossibleValuesParser::new(["bash", "zsh", "fish"])
+        .try_map(|name| name.parse::<clap_complete::Shell>()))]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// Existing directory for the pages: `cairn.1`, and `cairn-get.1` for `cairn get`.
+    pub(crate) target: PathBuf,
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ mod place;
 mod progress;
 mod range;
 mod shell;
+mod sink;
 mod store;
 mod terminal;
 mod transfer;

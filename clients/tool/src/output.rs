@@ -1,60 +1,37 @@
-//! Stdout with a large buffer: entries are formatted in it, without an allocation for each.
-//!
-//! `std::io::Stdout` writes at every newline, also into a pipe, which is too slow for a scan.
-
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::AsFd;
+//! What is printed to stdout: entries are formatted in its buffer, without an allocation for each.
 
 use crate::escape::visible;
 use crate::failure::Failure;
 use crate::json::append_json;
 use crate::pager::Page;
+use crate::sink::Sink;
 use crate::terminal::{self, wrapped};
-
-/// Length at which the buffer is written: as much as a pipe holds by default on Linux.
-const FLUSH_BYTES: usize = 64 << 10;
-
-/// Bytes that a pipe on stdout should hold. With the default, program and reader wait for each
-/// other after every write, which takes as long as the scan.
-#[cfg(target_os = "linux")]
-const PIPE_BYTES: usize = 1 << 20;
-
-/// Length above which the buffer's memory is given back after a long entry.
-const KEPT_BYTES_MAX: usize = 1 << 20;
 
 /// Buffered stdout. Call [`Output::finish`] at the end: dropping discards the buffer.
 #[derive(Debug)]
 pub(crate) struct Output {
-    file: File,
-    buffer: Vec<u8>,
+    sink: Sink,
     /// Where the current line begins in the buffer, and the page; at a prompt only.
     page: Option<(usize, Page)>,
 }
 
 impl Output {
-    /// Opens stdout, on a descriptor of its own.
+    /// Opens stdout.
     pub(crate) fn stdout() -> Result<Output, Failure> {
-        let own = io::stdout().as_fd().try_clone_to_owned();
-        let own = own.map_err(|error| Failure::output(&error))?;
-        // Fails if stdout is no pipe, or its user has many: then it stays as it is.
-        #[cfg(target_os = "linux")]
-        let _ = rustix::pipe::fcntl_setpipe_size(&own, PIPE_BYTES);
         Ok(Output {
-            file: File::from(own),
-            buffer: Vec::with_capacity(2 * FLUSH_BYTES),
+            sink: Sink::stdout()?,
             page: Page::first().map(|page| (0, page)),
         })
     }
 
     /// The buffer, to append to.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.buffer
+        self.sink.buffer()
     }
 
     /// Appends a line of text, in which nothing can control a terminal.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
-        self.buffer.extend_from_slice(visible(text).as_bytes());
+        self.buffer().extend_from_slice(visible(text).as_bytes());
         self.end_line()
     }
 
@@ -71,11 +48,8 @@ impl Output {
         if self.page.is_some() {
             return self.end_paged_line();
         }
-        self.buffer.push(b'\n');
-        if self.buffer.len() < FLUSH_BYTES {
-            return Ok(());
-        }
-        self.flush()
+        self.buffer().push(b'\n');
+        self.sink.flush_full()
     }
 
     /// Ends a line, and waits for the reader if the page is full before it.
@@ -84,30 +58,22 @@ impl Output {
         let Some((start, mut page)) = self.page else {
             return Ok(());
         };
-        let is_full = page.add(self.buffer.get(start..).unwrap_or_default());
-        self.buffer.push(b'\n');
-        self.page = Some((self.buffer.len(), page));
+        let buffer = self.sink.buffer();
+        let is_full = page.add(buffer.get(start..).unwrap_or_default());
+        buffer.push(b'\n');
         if is_full {
-            self.flush()?;
+            self.sink.flush()?;
             page.turn()?;
-            self.page = Some((0, page));
-        } else if self.buffer.len() >= FLUSH_BYTES {
-            self.flush()?;
-            self.page = Some((0, page));
+        } else {
+            self.sink.flush_full()?;
         }
+        self.page = Some((self.buffer().len(), page));
         Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), Failure> {
-        let written = self.file.write_all(&self.buffer);
-        self.buffer.clear();
-        self.buffer.shrink_to(KEPT_BYTES_MAX);
-        written.map_err(|error| Failure::output(&error))
     }
 
     /// Writes what is left in the buffer.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        self.flush()
+        self.sink.flush()
     }
 }
 

@@ -4,8 +4,9 @@
 
 use std::env;
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 
-use rustix::termios::{Winsize, tcgetwinsize};
+use rustix::termios::tcgetwinsize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns that are assumed if the system does not say.
@@ -17,34 +18,28 @@ const COLUMNS_MIN: usize = 20;
 
 /// Returns the number of columns of stdout; `None` if it is no terminal.
 pub(crate) fn columns() -> Option<usize> {
-    let columns = known(size()?.ws_col, COLUMNS_DEFAULT);
-    Some(columns.max(COLUMNS_MIN))
+    columns_of(&io::stdout())
 }
 
 /// Returns the number of columns of stderr; `None` if it is no terminal.
 pub(crate) fn error_columns() -> Option<usize> {
-    let stderr = io::stderr();
-    let size = stderr.is_terminal().then(|| tcgetwinsize(&stderr).ok());
-    let columns = known(size?.map_or(0, |size| size.ws_col), COLUMNS_DEFAULT);
+    columns_of(&io::stderr())
+}
+
+fn columns_of(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
+    let columns = known(size(stream)?.0, COLUMNS_DEFAULT);
     Some(columns.max(COLUMNS_MIN))
 }
 
 /// Returns the number of rows of stdout; `None` if it is no terminal.
 pub(crate) fn rows() -> Option<usize> {
-    Some(known(size()?.ws_row, ROWS_DEFAULT))
+    Some(known(size(&io::stdout())?.1, ROWS_DEFAULT))
 }
 
-/// Returns the size of stdout; zeros if a terminal does not say.
-fn size() -> Option<Winsize> {
-    let stdout = io::stdout();
-    let unknown = Winsize {
-        ws_col: 0,
-        ws_row: 0,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    let is_terminal = stdout.is_terminal();
-    is_terminal.then(|| tcgetwinsize(&stdout).unwrap_or(unknown))
+/// Returns columns and rows of a terminal; zeros if it does not say.
+fn size(stream: &(impl AsFd + IsTerminal)) -> Option<(u16, u16)> {
+    let is_terminal = stream.is_terminal();
+    is_terminal.then(|| tcgetwinsize(stream).map_or((0, 0), |size| (size.ws_col, size.ws_row)))
 }
 
 fn known(number: u16, default: usize) -> usize {

@@ -19,7 +19,6 @@ mod input;
 pub(crate) mod leveldb;
 pub(crate) mod rocksdb;
 pub(crate) mod saved;
-mod sink;
 mod skipped;
 pub(crate) mod source;
 pub(crate) mod target;

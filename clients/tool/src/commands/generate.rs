@@ -5,11 +5,10 @@ use std::{fs, io};
 
 use clap::{Command, CommandFactory};
 use clap_complete::generate;
-use clap_complete::shells::{Bash, Fish, Zsh};
 use roff::{Roff, roman};
 
 use crate::arguments::examples::HEADING;
-use crate::arguments::{Arguments, CompletingShell, Completions, Man};
+use crate::arguments::{Arguments, Completions, Man};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -17,12 +16,7 @@ use crate::output::Output;
 pub(super) fn completions(arguments: &Completions) -> Result<(), Failure> {
     let mut command = Arguments::command();
     let mut output = Output::stdout()?;
-    let out = output.buffer();
-    match arguments.shell {
-        CompletingShell::Bash => generate(Bash, &mut command, "cairn", out),
-        CompletingShell::Zsh => generate(Zsh, &mut command, "cairn", out),
-        CompletingShell::Fish => generate(Fish, &mut command, "cairn", out),
-    }
+    generate(arguments.shell, &mut command, "cairn", output.buffer());
     output.finish()
 }
 

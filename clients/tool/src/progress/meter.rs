@@ -1,12 +1,13 @@
-//! The meter: a bar on stderr.
+//! The meter: a bar on stderr, for work on bytes or on entries.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::interrupt;
+use crate::failure::Failure;
 
 /// Time after which the bar appears.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -15,12 +16,22 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const BYTES: &str = "{msg} {decimal_bytes} of about {decimal_total_bytes} [{bar:24}] \
     {decimal_bytes_per_sec}";
 
-/// A bar, and when it was begun.
+/// Entries between two updates.
+const STEP_ENTRIES: u64 = 1 << 14;
+
+/// A bar, which appears after a while.
 #[derive(Debug)]
 pub(crate) struct Meter {
     bar: ProgressBar,
-    started: Instant,
     is_shown: Cell<bool>,
+}
+
+/// The progress of one step of work on entries: their number and their rate.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    meter: Meter,
+    work: &'static str,
+    entries: u64,
 }
 
 /// Makes a call of the store, and shows how far it is if the call can be watched. Ctrl-C stops it.
@@ -44,19 +55,11 @@ impl Meter {
         meter
     }
 
-    /// Returns the meter of work whose length is not known.
-    pub(super) fn without_length() -> Meter {
-        Meter::of(None, "{spinner} {msg}")
-    }
-
     fn of(length: Option<u64>, template: &str) -> Meter {
         let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
         bar.set_style(style(template));
-        Meter {
-            bar,
-            started: Instant::now(),
-            is_shown: Cell::new(false),
-        }
+        let is_shown = Cell::new(false);
+        Meter { bar, is_shown }
     }
 
     /// Sets the bytes done, and the estimate of all of them.
@@ -66,30 +69,54 @@ impl Meter {
         self.bar.set_position(done);
     }
 
-    /// Shows a message, and the position if it is known: the bytes done, and those of the whole.
-    pub(super) fn tell(&self, message: String, position: Option<(u64, u64)>) {
-        self.show();
-        if let Some((done, total)) = position {
-            if self.bar.length().is_none() {
-                self.bar
-                    .set_style(style("{msg} [{wide_bar}] {percent} %, {eta} left"));
-                self.bar.set_length(total);
-            }
-            self.bar.set_position(done);
-        }
-        self.bar.set_message(message);
-        self.bar.tick();
-    }
-
-    /// Returns the time since the work began.
-    pub(super) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
-
     fn show(&self) {
-        if self.started.elapsed() >= PATIENCE && !self.is_shown.replace(true) {
+        if self.bar.elapsed() >= PATIENCE && !self.is_shown.replace(true) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
+    }
+}
+
+impl Progress {
+    /// Begins a step, such as `importing`.
+    pub(crate) fn begin(work: &'static str) -> Progress {
+        Progress {
+            meter: Meter::of(None, "{spinner} {msg}"),
+            work,
+            entries: 0,
+        }
+    }
+
+    /// Counts an entry. `position` returns the bytes done and the bytes of the whole. Fails after
+    /// Ctrl-C.
+    #[inline]
+    pub(crate) fn entry(
+        &mut self,
+        position: impl FnOnce() -> Option<(u64, u64)>,
+    ) -> Result<(), Failure> {
+        self.entries += 1;
+        if self.entries.is_multiple_of(STEP_ENTRIES) {
+            self.update(position());
+        }
+        interrupt::check()
+    }
+
+    /// Shows how far the work is.
+    pub(crate) fn update(&self, position: Option<(u64, u64)>) {
+        let bar = &self.meter.bar;
+        self.meter.show();
+        if let Some((done, total)) = position {
+            if bar.length().is_none() {
+                bar.set_style(style("{msg} [{wide_bar}] {percent} %, {eta} left"));
+                bar.set_length(total);
+            }
+            bar.set_position(done);
+        }
+        let seconds = bar.elapsed().as_secs_f64().max(1e-3);
+        #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+        let rate = self.entries as f64 / seconds / 1e6;
+        let (work, entries) = (self.work, self.entries);
+        bar.set_message(format!("{work}: {entries} entries, {rate:.2} million/s"));
+        bar.tick();
     }
 }
 

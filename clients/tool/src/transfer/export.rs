@@ -13,7 +13,6 @@ use super::formats::FileFormat;
 use super::formats::encoder::Encoder;
 use super::formats::text_dump::lmdb_bytes;
 use super::saved::{Saved, base64};
-use super::sink::Sink;
 use super::source::Step;
 use super::target::{ExportTarget, Made, absolute, unusable};
 use crate::arguments::transfer::ResumeArguments;
@@ -23,6 +22,7 @@ use crate::failure::Failure;
 use crate::output::{counted, print};
 use crate::progress::Progress;
 use crate::range::Range;
+use crate::sink::Sink;
 
 /// What is to be exported.
 pub(crate) struct Export<'a> {

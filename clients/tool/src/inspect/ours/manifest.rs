@@ -88,88 +88,69 @@ pub(super) fn table_row<'a>(kind: &'static str, table: &'a TableRecord) -> Row<'
 }
 
 fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<(), Failure> {
+    let mut rows = Vec::new();
     let texts = [
         ("comparator", &edit.comparator),
         ("merge_operator", &edit.merge_operator),
     ];
     for (kind, text) in texts {
-        if let Some(text) = text {
-            printer.row(1, &Row::new(kind).text("name", escaped(text.as_bytes())))?;
-        }
+        let text = text.iter().map(|text| escaped(text.as_bytes()));
+        rows.extend(text.map(|text| Row::new(kind).text("name", text)));
     }
-    let numbers = [("next_file", edit.next_file), ("last_seq", edit.last_seq)];
-    for (kind, number) in numbers {
-        if let Some(number) = number {
-            printer.row(1, &Row::new(kind).number("number", number))?;
-        }
+    for (kind, number) in [("next_file", edit.next_file), ("last_seq", edit.last_seq)] {
+        rows.extend(number.map(|number| Row::new(kind).number("number", number)));
     }
-    for table in &edit.added_tables {
-        printer.row(1, &table_row("added_table", table))?;
-    }
-    for number in &edit.removed_tables {
-        let found = name::table(FileNumber(*number));
-        printer.row(1, &Row::new("removed_table").text("file", found))?;
-    }
-    for (number, run) in &edit.moved_tables {
-        let row = Row::new("moved_table").text("file", name::table(FileNumber(*number)));
-        printer.row(1, &row.number("run", *run))?;
-    }
+    let added = edit.added_tables.iter();
+    rows.extend(added.map(|table| table_row("added_table", table)));
+    let file = |kind, number: &u64| Row::new(kind).text("file", name::table(FileNumber(*number)));
+    let removed = edit.removed_tables.iter();
+    rows.extend(removed.map(|number| file("removed_table", number)));
+    let moved = edit.moved_tables.iter();
+    rows.extend(moved.map(|(number, run)| file("moved_table", number).number("run", *run)));
     if let Some(runs) = &edit.runs {
         let runs: Vec<String> = runs.iter().map(u64::to_string).collect();
-        printer.row(1, &Row::new("runs").text("newest_first", runs.join(" ")))?;
+        rows.push(Row::new("runs").text("newest_first", runs.join(" ")));
     }
-    print_segments(edit, printer)?;
-    print_values(edit, printer)?;
-    let Some(close) = &edit.clean_close else {
-        return Ok(());
-    };
-    printer.row(
-        1,
-        &Row::new("clean_close").number("last_seq", close.last_seq),
-    )?;
-    for (segment, end) in &close.log_ends {
-        let row = Row::new("log_end").number("segment", *segment);
-        printer.row(1, &row.number("offset", *end))?;
+    append_segments(edit, &mut rows);
+    append_values(edit, &mut rows);
+    if let Some(close) = &edit.clean_close {
+        rows.push(Row::new("clean_close").number("last_seq", close.last_seq));
+        rows.extend(close.log_ends.iter().map(|(segment, end)| {
+            let row = Row::new("log_end").number("segment", *segment);
+            row.number("offset", *end)
+        }));
     }
-    Ok(())
+    rows.iter().try_for_each(|row| printer.row(1, row))
 }
 
-fn print_segments(edit: &VersionEdit, printer: &mut Printer) -> Result<(), Failure> {
-    for segment in &edit.added_segments {
-        let row = Row::new("added_segment")
+fn append_segments(edit: &VersionEdit, rows: &mut Vec<Row<'_>>) {
+    rows.extend(edit.added_segments.iter().map(|segment| {
+        Row::new("added_segment")
             .number("segment", segment.segment)
             .text("file", name::log(FileNumber(segment.file)))
             .number("bytes", segment.bytes)
-            .number("start_seq", segment.start_seq);
-        printer.row(1, &row)?;
-    }
-    for segment in &edit.retired_segments {
-        printer.row(1, &Row::new("retired_segment").number("segment", *segment))?;
-    }
-    Ok(())
+            .number("start_seq", segment.start_seq)
+    }));
+    let retired = edit.retired_segments.iter();
+    rows.extend(retired.map(|segment| Row::new("retired_segment").number("segment", *segment)));
 }
 
-fn print_values(edit: &VersionEdit, printer: &mut Printer) -> Result<(), Failure> {
-    let found = |number: &u64| name::value(FileNumber(*number));
+fn append_values(edit: &VersionEdit, rows: &mut Vec<Row<'_>>) {
+    let file = |kind, number: &u64| Row::new(kind).text("file", name::value(FileNumber(*number)));
     let lists = [
         ("added_value_file", &edit.added_values),
         ("settled_value_file", &edit.settled_values),
         ("removed_value_file", &edit.removed_values),
     ];
     for (kind, numbers) in lists {
-        for number in numbers {
-            printer.row(1, &Row::new(kind).text("file", found(number)))?;
-        }
+        rows.extend(numbers.iter().map(|number| file(kind, number)));
     }
     let sizes = [
         ("complete_value_file", &edit.value_sizes),
         ("more_dead_bytes", &edit.value_dead),
     ];
     for (kind, pairs) in sizes {
-        for (number, bytes) in pairs {
-            let row = Row::new(kind).text("file", found(number));
-            printer.row(1, &row.number("bytes", *bytes))?;
-        }
+        let row = |(number, bytes): &(u64, u64)| file(kind, number).number("bytes", *bytes);
+        rows.extend(pairs.iter().map(row));
     }
-    Ok(())
 }

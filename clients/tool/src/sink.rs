@@ -1,4 +1,6 @@
-//! Where an export writes: a file or stdout, through one buffer.
+//! Where output goes: stdout or a file, through one buffer.
+//!
+//! `std::io::Stdout` writes at every newline, also into a pipe, which is too slow for a scan.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,6 +10,11 @@ use crate::failure::Failure;
 
 /// Length at which the buffer is written: as much as a pipe holds by default on Linux.
 const FLUSH_BYTES: usize = 64 << 10;
+
+/// Bytes that a pipe on stdout should hold. With the default, program and reader wait for each
+/// other after every write, which takes as long as the scan.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 1 << 20;
 
 /// Length above which the buffer's memory is given back after a long entry.
 const KEPT_BYTES_MAX: usize = 1 << 20;
@@ -28,6 +35,9 @@ impl Sink {
     pub(crate) fn stdout() -> Result<Sink, Failure> {
         let own = io::stdout().as_fd().try_clone_to_owned();
         let file = File::from(own.map_err(|error| Failure::output(&error))?);
+        // Fails if stdout is no pipe, or its user has many: then it stays as it is.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::pipe::fcntl_setpipe_size(&file, PIPE_BYTES);
         Ok(Sink::new(file, None, 0))
     }
 
