@@ -7,7 +7,7 @@ use data_encoding::{BASE64, DecodeError, Encoding, HEXLOWER, HEXLOWER_PERMISSIVE
 
 use crate::arguments::CodingArguments;
 use crate::escape;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::json;
 
 /// How bytes are written.
@@ -33,7 +33,7 @@ impl From<CodingArguments> for Coding {
 
 impl Coding {
     /// Returns the bytes that `argument` stands for. `name` is what the message calls it.
-    pub(crate) fn decode(self, name: &str, argument: &OsStr) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn decode(self, name: &str, argument: &OsStr) -> Result<Vec<u8>> {
         let text = argument.as_bytes();
         let mut decoded = Vec::new();
         let result = self.decode_into(text, &mut decoded);

@@ -17,12 +17,12 @@ mod write;
 use std::path::Path;
 
 use crate::arguments::Command;
-use crate::failure::{Code, Failure};
+use crate::failure::{Code, Failure, Result};
 use crate::progress::interrupt;
 use transfer::given;
 
 /// Carries out a command.
-pub(crate) fn run(command: &Command) -> Result<(), Failure> {
+pub(crate) fn run(command: &Command) -> Result<()> {
     let Some(left) = left_by_interrupt(command) else {
         return carry_out(command);
     };
@@ -64,7 +64,7 @@ fn is_made(target: Option<&Path>) -> bool {
     given(target).is_some_and(|path| !path.exists() || path.is_file() || path.is_dir())
 }
 
-fn carry_out(command: &Command) -> Result<(), Failure> {
+fn carry_out(command: &Command) -> Result<()> {
     match command {
         Command::Get(arguments) => read::get(arguments),
         Command::Scan(arguments) => read::scan(arguments),

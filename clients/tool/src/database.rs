@@ -12,7 +12,7 @@ use cairndb::{Db, ErrorKind, Options};
 use cairndb_format::evidence::{OtherStore, other_store_in};
 use cairndb_leveldb::{Database, ReadOptions, UnknownOrder};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::orders;
 use crate::progress::{Progress, watched};
 use crate::range::{Range, Walk};
@@ -33,19 +33,19 @@ pub(crate) fn options_for(path: &Path) -> Options {
 }
 
 /// Opens a CairnDB database for reading.
-pub(crate) fn open_to_read(path: &Path) -> Result<Db, Failure> {
+pub(crate) fn open_to_read(path: &Path) -> Result<Db> {
     open_with(path, &options_for(path).read_only(true))
 }
 
 /// Opens a CairnDB database.
-pub(crate) fn open_with(path: &Path, options: &Options) -> Result<Db, Failure> {
+pub(crate) fn open_with(path: &Path, options: &Options) -> Result<Db> {
     refuse_other_stores(path)?;
     let opened = watched("opening", || options.open(path));
     opened.map_err(Failure::of(path))
 }
 
 /// Fails if the database at `path` is LevelDB's. RocksDB's are refused by the open itself.
-pub(crate) fn refuse_other_stores(path: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_other_stores(path: &Path) -> Result<()> {
     if leveldb_at(path).is_none() {
         return Ok(());
     }
@@ -72,7 +72,7 @@ pub(crate) fn leveldb_at(path: &Path) -> Option<Arc<dyn Dir>> {
 
 /// Opens a LevelDB database. If bytewise order stands in for an unknown comparator, all entries are
 /// sorted in memory.
-pub(crate) fn open_leveldb(dir: &Arc<dyn Dir>, path: &Path) -> Result<Database, Failure> {
+pub(crate) fn open_leveldb(dir: &Arc<dyn Dir>, path: &Path) -> Result<Database> {
     let mut options = ReadOptions::default();
     if orders::is_declared_bytewise() {
         options.unknown_order = UnknownOrder::Bytewise;
@@ -98,7 +98,7 @@ pub(crate) enum DatabaseReader {
 
 impl DatabaseReader {
     /// Opens the database at `path`, of whichever store.
-    pub(crate) fn open(path: &Path) -> Result<DatabaseReader, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<DatabaseReader> {
         match leveldb_at(path) {
             None => open_to_read(path).map(DatabaseReader::Cairn),
             Some(dir) => {
@@ -117,7 +117,7 @@ impl DatabaseReader {
     }
 
     /// Returns the value of a key.
-    pub(crate) fn get(&self, path: &Path, key: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+    pub(crate) fn get(&self, path: &Path, key: &[u8]) -> Result<Option<Vec<u8>>> {
         match self {
             DatabaseReader::Cairn(db) => {
                 let found = db.get(key).map_err(Failure::of(path))?;
@@ -135,8 +135,8 @@ impl DatabaseReader {
         path: &Path,
         range: &Range,
         is_backward: bool,
-        visit: impl FnMut(&[u8], &[u8]) -> Result<bool, Failure>,
-    ) -> Result<(), Failure> {
+        visit: impl FnMut(&[u8], &[u8]) -> Result<bool>,
+    ) -> Result<()> {
         let order = self.order(path);
         range.check(&order)?;
         let walk = Walk {
@@ -153,7 +153,7 @@ impl DatabaseReader {
     }
 
     /// Reads a range, and returns what it holds.
-    pub(crate) fn contents(&self, path: &Path, range: &Range) -> Result<Contents, Failure> {
+    pub(crate) fn contents(&self, path: &Path, range: &Range) -> Result<Contents> {
         let mut contents = Contents::default();
         self.walk(path, range, false, counting(&mut contents))?;
         Ok(contents)
@@ -161,7 +161,7 @@ impl DatabaseReader {
 }
 
 /// Reads a database, and returns what it holds.
-pub(crate) fn contents_of(db: &Db, path: &Path) -> Result<Contents, Failure> {
+pub(crate) fn contents_of(db: &Db, path: &Path) -> Result<Contents> {
     let mut contents = Contents::default();
     let walk = Walk {
         range: &Range::default(),
@@ -173,7 +173,7 @@ pub(crate) fn contents_of(db: &Db, path: &Path) -> Result<Contents, Failure> {
 }
 
 /// Returns a function that adds up what it visits.
-fn counting(contents: &mut Contents) -> impl FnMut(&[u8], &[u8]) -> Result<bool, Failure> {
+fn counting(contents: &mut Contents) -> impl FnMut(&[u8], &[u8]) -> Result<bool> {
     let mut progress = Progress::begin("checking");
     move |key, value| {
         contents.add(key, value);

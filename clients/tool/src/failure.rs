@@ -38,6 +38,9 @@ pub(crate) enum Store {
     LevelDb,
 }
 
+/// What a command returns.
+pub(crate) type Result<T = (), E = Failure> = std::result::Result<T, E>;
+
 /// Why a command did not finish.
 #[derive(Debug)]
 pub(crate) struct Failure {

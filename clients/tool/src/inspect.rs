@@ -18,7 +18,7 @@ mod source;
 
 use std::path::Path;
 
-use crate::failure::{Failure, Store};
+use crate::failure::{Failure, Result, Store};
 use printer::Printer;
 pub(crate) use printer::Style;
 use source::InspectedDir;
@@ -32,16 +32,11 @@ pub(crate) enum Part {
 }
 
 /// Prints a part of the database of one store.
-type Print = fn(&InspectedDir, Option<&str>, &mut Printer) -> Result<(), Failure>;
+type Print = fn(&InspectedDir, Option<&str>, &mut Printer) -> Result<()>;
 
 /// Prints a part of the database in `directory`, or one file of that part. What was printed before a
 /// failure stays.
-pub(crate) fn print(
-    part: Part,
-    directory: &Path,
-    file: Option<&str>,
-    style: Style,
-) -> Result<(), Failure> {
+pub(crate) fn print(part: Part, directory: &Path, file: Option<&str>, style: Style) -> Result<()> {
     let source = InspectedDir::open(directory)?;
     let mut printer = Printer::new(style)?;
     let print: Print = match (part, source.store) {

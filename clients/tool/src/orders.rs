@@ -16,7 +16,7 @@ use cairndb_format::name::FileKind;
 use cairndb_leveldb::{ManifestSalvage, Order, Orders};
 
 use crate::escape::escaped;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// The order that the command line declares: one for the process, set before the first command.
 static DECLARED: OnceLock<Order> = OnceLock::new();
@@ -50,7 +50,7 @@ pub(crate) const NAMES: [(&str, &str); 3] = [
 ];
 
 /// Declares the order of comparators that are not known by their name.
-pub(crate) fn declare(name: &str) -> Result<(), Failure> {
+pub(crate) fn declare(name: &str) -> Result<()> {
     let known = NAMES.iter().find(|(short, _)| *short == name);
     let order = known.and_then(|(_, full)| Orders::default().find(full));
     let order = order.ok_or_else(|| Failure::usage(format!("no order is called `{name}`")))?;

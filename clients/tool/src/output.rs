@@ -1,7 +1,7 @@
 //! What is printed to stdout: entries are formatted in its buffer, without an allocation for each.
 
 use crate::escape::visible;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::json::append_json;
 use crate::pager::Page;
 use crate::sink::Sink;
@@ -17,7 +17,7 @@ pub(crate) struct Output {
 
 impl Output {
     /// Opens stdout.
-    pub(crate) fn stdout() -> Result<Output, Failure> {
+    pub(crate) fn stdout() -> Result<Output> {
         Ok(Output {
             sink: Sink::stdout()?,
             page: Page::first().map(|page| (0, page)),
@@ -30,13 +30,13 @@ impl Output {
     }
 
     /// Appends a line of text, in which nothing can control a terminal.
-    pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn line(&mut self, text: &str) -> Result<()> {
         self.buffer().extend_from_slice(visible(text).as_bytes());
         self.end_line()
     }
 
     /// Appends lines of text, broken so that they fit into the terminal.
-    pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn text(&mut self, text: &str) -> Result<()> {
         let columns = terminal::columns();
         let mut lines = text.lines().flat_map(|line| wrapped(line, columns));
         lines.try_for_each(|line| self.line(&line))
@@ -44,7 +44,7 @@ impl Output {
 
     /// Ends a line, and writes the buffer if it is full.
     #[inline]
-    pub(crate) fn end_line(&mut self) -> Result<(), Failure> {
+    pub(crate) fn end_line(&mut self) -> Result<()> {
         if self.page.is_some() {
             return self.end_paged_line();
         }
@@ -54,7 +54,7 @@ impl Output {
 
     /// Ends a line, and waits for the reader if the page is full before it.
     #[cold]
-    fn end_paged_line(&mut self) -> Result<(), Failure> {
+    fn end_paged_line(&mut self) -> Result<()> {
         let Some((start, mut page)) = self.page else {
             return Ok(());
         };
@@ -72,13 +72,13 @@ impl Output {
     }
 
     /// Writes what is left in the buffer.
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         self.sink.flush()
     }
 }
 
 /// Prints lines of text to stdout.
-pub(crate) fn print<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> Result<(), Failure> {
+pub(crate) fn print<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> Result<()> {
     let mut output = Output::stdout()?;
     let mut lines = lines.into_iter();
     lines.try_for_each(|line| output.line(line.as_ref()))?;
@@ -86,14 +86,14 @@ pub(crate) fn print<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> Result
 }
 
 /// Prints lines of text to stdout, broken so that they fit into a terminal.
-pub(crate) fn print_text(text: &str) -> Result<(), Failure> {
+pub(crate) fn print_text(text: &str) -> Result<()> {
     let mut output = Output::stdout()?;
     output.text(text)?;
     output.finish()
 }
 
 /// Prints JSON that another writer has made to stdout.
-pub(crate) fn print_json(json: &str) -> Result<(), Failure> {
+pub(crate) fn print_json(json: &str) -> Result<()> {
     let mut output = Output::stdout()?;
     append_json(json, output.buffer());
     output.end_line()?;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::terminal;
 
 /// Whether output is paged: set once, by the shell at a terminal.
@@ -52,7 +52,7 @@ impl Page {
     }
 
     /// Asks for the next page. Fails with `OutputClosed` if the reader has seen enough.
-    pub(crate) fn turn(&mut self) -> Result<(), Failure> {
+    pub(crate) fn turn(&mut self) -> Result<()> {
         self.used = 0;
         let unasked = |error: io::Error| Failure::output(&error);
         let mut stdout = io::stdout().lock();

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::arguments::{Delete, Get, Put, Scan, StoreArguments};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Where a command works.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ fn split<'a>(
 
 impl Get {
     /// Returns place and key.
-    pub(crate) fn place(&self) -> Result<(StorePlace<'_>, &OsStr), Failure> {
+    pub(crate) fn place(&self) -> Result<(StorePlace<'_>, &OsStr)> {
         let words = [self.directory.as_os_str()].into_iter();
         let (place, words) = split(&self.store, words.chain(self.key.as_deref()));
         match *words {
@@ -44,7 +44,7 @@ impl Get {
 
 impl Put {
     /// Returns place, key and value, unless the value comes from a file.
-    pub(crate) fn place(&self) -> Result<(StorePlace<'_>, &OsStr, Option<&OsStr>), Failure> {
+    pub(crate) fn place(&self) -> Result<(StorePlace<'_>, &OsStr, Option<&OsStr>)> {
         let words = [self.directory.as_os_str()].into_iter();
         let words = words
             .chain(self.key.as_deref())

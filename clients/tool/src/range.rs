@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments::RangeArguments;
 use crate::coding::Coding;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::transfer::saved::base64;
 
 /// The keys from `from`, inclusive, to `to`, exclusive.
@@ -27,7 +27,7 @@ pub(crate) struct Range {
 
 impl Range {
     /// Reads the range of a command line.
-    pub(crate) fn read(arguments: &RangeArguments, coding: Coding) -> Result<Range, Failure> {
+    pub(crate) fn read(arguments: &RangeArguments, coding: Coding) -> Result<Range> {
         if let Some(prefix) = &arguments.prefix {
             let prefix = coding.decode("prefix", prefix)?;
             return Ok(Range {
@@ -71,7 +71,7 @@ impl Range {
     }
 
     /// Refuses a prefix under an order in which the keys that begin with it may be apart.
-    pub(crate) fn check(&self, order: &Order) -> Result<(), Failure> {
+    pub(crate) fn check(&self, order: &Order) -> Result<()> {
         if self.is_prefix && !order.is_bytewise() {
             let name = order.name().escape_debug();
             return Err(Failure::usage(format!(
@@ -142,8 +142,8 @@ impl Walk<'_> {
         &self,
         mut cursor: impl Cursor,
         failure: impl Fn(Error) -> Failure,
-        mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool, Failure>,
-    ) -> Result<(), Failure> {
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool>,
+    ) -> Result<()> {
         cursor
             .begin(self.range, self.is_backward)
             .map_err(&failure)?;

@@ -15,17 +15,17 @@ mod words;
 use std::io::{self, IsTerminal};
 
 use crate::arguments::{Command, Shell};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::orders;
 use crate::output::print_text;
 use grammar::{Grammar, Line, Next};
 use words::Words;
 
 /// Carries out one command.
-pub(crate) type Run<'r> = &'r dyn Fn(&Command) -> Result<(), Failure>;
+pub(crate) type Run<'r> = &'r dyn Fn(&Command) -> Result<()>;
 
 /// Reads commands until the end of stdin, from a person or from a script.
-pub(crate) fn shell(arguments: &Shell, run: Run<'_>) -> Result<(), Failure> {
+pub(crate) fn shell(arguments: &Shell, run: Run<'_>) -> Result<()> {
     let grammar = Grammar::new(&arguments.directory);
     let mut carry_out = |line: Words| carry_out(&grammar, line, run);
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
@@ -35,7 +35,7 @@ pub(crate) fn shell(arguments: &Shell, run: Run<'_>) -> Result<(), Failure> {
 }
 
 /// Carries out one line.
-fn carry_out(grammar: &Grammar, line: Words, run: Run<'_>) -> Result<Next, Failure> {
+fn carry_out(grammar: &Grammar, line: Words, run: Run<'_>) -> Result<Next> {
     match grammar.parse(line)? {
         Line::Empty => Ok(Next::Continue),
         Line::End => Ok(Next::End),

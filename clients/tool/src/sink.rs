@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Length at which the buffer is written: as much as a pipe holds by default on Linux.
 const FLUSH_BYTES: usize = 64 << 10;
@@ -32,7 +32,7 @@ pub(crate) struct Sink {
 
 impl Sink {
     /// Opens stdout, on a descriptor of its own.
-    pub(crate) fn stdout() -> Result<Sink, Failure> {
+    pub(crate) fn stdout() -> Result<Sink> {
         let own = io::stdout().as_fd().try_clone_to_owned();
         let file = File::from(own.map_err(|error| Failure::output(&error))?);
         // Fails if stdout is no pipe, or its user has many: then it stays as it is.
@@ -63,7 +63,7 @@ impl Sink {
 
     /// Writes the buffer if it is full.
     #[inline]
-    pub(crate) fn flush_full(&mut self) -> Result<(), Failure> {
+    pub(crate) fn flush_full(&mut self) -> Result<()> {
         if self.buffer.len() < FLUSH_BYTES {
             return Ok(());
         }
@@ -71,7 +71,7 @@ impl Sink {
     }
 
     /// Writes the buffer.
-    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+    pub(crate) fn flush(&mut self) -> Result<()> {
         let written = self.file.write_all(&self.buffer);
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
@@ -80,7 +80,7 @@ impl Sink {
     }
 
     /// Writes the buffer and syncs the file. Returns its length.
-    pub(crate) fn sync(&mut self) -> Result<u64, Failure> {
+    pub(crate) fn sync(&mut self) -> Result<u64> {
         self.flush()?;
         self.file.sync_all().map_err(|error| self.failure(&error))?;
         Ok(self.written)

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use crate::arguments::Copy;
 use crate::copy::{Copied, copy as run};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::{counted, print, print_json};
 use crate::range::Range;
 use crate::transfer::Contents;
 
 /// Copies the entries of one store into another.
-pub(super) fn copy(arguments: &Copy) -> Result<(), Failure> {
+pub(super) fn copy(arguments: &Copy) -> Result<()> {
     let range = Range::read(&arguments.range, arguments.coding.into())?;
     let Copied {
         from,

@@ -9,11 +9,11 @@ use roff::{Roff, roman};
 
 use crate::arguments::examples::HEADING;
 use crate::arguments::{Arguments, Completions, Man};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::Output;
 
 /// Prints the script that completes command lines of `cairn`.
-pub(super) fn completions(arguments: &Completions) -> Result<(), Failure> {
+pub(super) fn completions(arguments: &Completions) -> Result<()> {
     let mut command = Arguments::command();
     let mut output = Output::stdout()?;
     generate(arguments.shell, &mut command, "cairn", output.buffer());
@@ -21,7 +21,7 @@ pub(super) fn completions(arguments: &Completions) -> Result<(), Failure> {
 }
 
 /// Writes the manual pages.
-pub(super) fn man(arguments: &Man) -> Result<(), Failure> {
+pub(super) fn man(arguments: &Man) -> Result<()> {
     let target = &arguments.target;
     let mut cairn = Arguments::command().disable_help_subcommand(true);
     cairn.build();

@@ -1,11 +1,11 @@
 //! `tables`, `log` and `manifest`: what the files of a database consist of.
 
 use crate::arguments::{Log, Manifest, Tables};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::inspect::{Part, Style, print};
 
 /// Prints the tables.
-pub(super) fn tables(arguments: &Tables) -> Result<(), Failure> {
+pub(super) fn tables(arguments: &Tables) -> Result<()> {
     let Tables {
         directory, file, ..
     } = arguments;
@@ -14,7 +14,7 @@ pub(super) fn tables(arguments: &Tables) -> Result<(), Failure> {
 }
 
 /// Prints the log.
-pub(super) fn log(arguments: &Log) -> Result<(), Failure> {
+pub(super) fn log(arguments: &Log) -> Result<()> {
     let Log {
         directory, file, ..
     } = arguments;
@@ -23,7 +23,7 @@ pub(super) fn log(arguments: &Log) -> Result<(), Failure> {
 }
 
 /// Prints the manifest.
-pub(super) fn manifest(arguments: &Manifest) -> Result<(), Failure> {
+pub(super) fn manifest(arguments: &Manifest) -> Result<()> {
     let Manifest {
         directory, file, ..
     } = arguments;

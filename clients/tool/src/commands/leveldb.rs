@@ -10,7 +10,7 @@ use serde_json::json;
 use super::stats::bars::{Bar, print_bars};
 use super::stats::figures::Files;
 use crate::database::{DatabaseReader, open_leveldb};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::{Output, counted, print, print_json};
 use crate::progress::Meter;
 use crate::progress::interrupt;
@@ -18,7 +18,7 @@ use crate::range::Range;
 
 /// Reads and checks everything: each table by itself, then all entries in order. Of a database whose
 /// comparator is unknown, checksums are checked, but the order of the keys cannot be.
-pub(super) fn verify(path: &Path, dir: &Arc<dyn Dir>, json: bool) -> Result<(), Failure> {
+pub(super) fn verify(path: &Path, dir: &Arc<dyn Dir>, json: bool) -> Result<()> {
     let database = open_leveldb(dir, path)?;
     let is_ordered = database.order().name() == database.comparator();
     let stored = is_ordered.then(|| verify_tables(path, &database));
@@ -60,7 +60,7 @@ pub(super) fn verify(path: &Path, dir: &Arc<dyn Dir>, json: bool) -> Result<(), 
 }
 
 /// Checks each table. Returns the numbers of the versions and the deletions that they hold.
-fn verify_tables(path: &Path, database: &Database) -> Result<(u64, u64), Failure> {
+fn verify_tables(path: &Path, database: &Database) -> Result<(u64, u64)> {
     let (mut versions, mut deletes) = (0, 0);
     let (meter, mut done) = (Meter::new("verifying"), 0);
     let total = database.tables().iter().map(|info| info.size).sum();
@@ -86,7 +86,7 @@ fn levels(database: &Database) -> Vec<u64> {
 }
 
 /// Prints what the files take.
-pub(super) fn stats(path: &Path, dir: &Arc<dyn Dir>, json: bool) -> Result<(), Failure> {
+pub(super) fn stats(path: &Path, dir: &Arc<dyn Dir>, json: bool) -> Result<()> {
     let database = open_leveldb(dir, path)?;
     let kinds = ["tables", "logs", "manifests", "others"];
     let files = Files::of(&**dir, kinds, |found| match FileName::parse(found)? {

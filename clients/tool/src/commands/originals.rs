@@ -10,14 +10,14 @@ use cairndb_leveldb::FileName;
 
 use crate::database::open_to_read;
 use crate::escape::{typed, visible};
-use crate::failure::{Failure, ORIGINAL};
+use crate::failure::{Failure, ORIGINAL, Result};
 use crate::output::{counted, print, size};
 
 /// Removes LevelDB's files of the converted database at `path`, if the user confirms it.
 ///
 /// The database is opened first, so that the copy is not removed before the conversion is complete.
 /// Files that are not LevelDB's stay, and so does the directory then.
-pub(super) fn drop_original(path: &Path, confirmed: bool) -> Result<(), Failure> {
+pub(super) fn drop_original(path: &Path, confirmed: bool) -> Result<()> {
     let db = open_to_read(path)?;
     let original = path.join(ORIGINAL);
     // A link is not followed.
@@ -77,7 +77,7 @@ pub(super) fn sizes(dir: &dyn Dir) -> cairndb::Result<(u64, u64)> {
 }
 
 /// Asks whether to remove something; without a terminal, nobody can answer.
-fn confirm(what: &str) -> Result<bool, Failure> {
+fn confirm(what: &str) -> Result<bool> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::usage(format!("{what} is removed only with --yes")));
     }

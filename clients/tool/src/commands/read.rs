@@ -4,13 +4,13 @@ use super::stores;
 use crate::arguments::{Count, Get, Scan};
 use crate::coding::{Coding, append_json_entry};
 use crate::database::DatabaseReader;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::{Output, print};
 use crate::place::StorePlace;
 use crate::range::Range;
 
 /// Prints the value of a key.
-pub(super) fn get(arguments: &Get) -> Result<(), Failure> {
+pub(super) fn get(arguments: &Get) -> Result<()> {
     let coding = Coding::from(arguments.coding);
     let (place, key) = arguments.place()?;
     let key = coding.decode("key", key)?;
@@ -52,7 +52,7 @@ struct Printer {
 
 impl Printer {
     #[inline]
-    fn print(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
+    fn print(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         if self.left == 0 {
             return Ok(false);
         }
@@ -79,7 +79,7 @@ impl Printer {
 }
 
 /// Prints the entries of a range. Those before a damaged place are printed.
-pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
+pub(super) fn scan(arguments: &Scan) -> Result<()> {
     let coding = Coding::from(arguments.coding);
     let range = Range::read(&arguments.range, coding)?;
     let mut printer = Printer {
@@ -105,7 +105,7 @@ pub(super) fn scan(arguments: &Scan) -> Result<(), Failure> {
 }
 
 /// Prints the number of entries in a range.
-pub(super) fn count(arguments: &Count) -> Result<(), Failure> {
+pub(super) fn count(arguments: &Count) -> Result<()> {
     let (path, mut count) = (&arguments.directory, 0_u64);
     let range = Range::read(&arguments.range, arguments.coding.into())?;
     DatabaseReader::open(path)?.walk(path, &range, false, |_, _| {

@@ -4,13 +4,13 @@ use cairndb::{ErrorKind, RepairOptions};
 
 use crate::arguments::Repair;
 use crate::database::options_for;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::{print_json, print_text};
 use crate::progress::watched;
 
 /// Repairs a database into a new directory, or prints what a repair would do. Fails if something is
 /// lost or in doubt, after the report.
-pub(super) fn repair(arguments: &Repair) -> Result<(), Failure> {
+pub(super) fn repair(arguments: &Repair) -> Result<()> {
     let path = &arguments.directory;
     // A dry run does not touch the target.
     let target = arguments.target.as_deref().unwrap_or(path);

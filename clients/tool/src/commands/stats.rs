@@ -8,12 +8,12 @@ use serde_json::json;
 use super::leveldb;
 use crate::arguments::Stats;
 use crate::database::{leveldb_at, open_to_read};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::output::{Output, print_json};
 use figures::Figures;
 
 /// Prints the figures of a database.
-pub(super) fn stats(arguments: &Stats) -> Result<(), Failure> {
+pub(super) fn stats(arguments: &Stats) -> Result<()> {
     let path = &arguments.directory;
     if let Some(dir) = leveldb_at(path) {
         return leveldb::stats(path, &dir, arguments.json);

@@ -2,7 +2,7 @@
 
 use cairndb_store::{Batch, CallOptions, Durability, Scan, Value};
 
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::range::Range;
 use crate::store::{Access, open};
 
@@ -10,7 +10,7 @@ use crate::store::{Access, open};
 const ROLE: &str = "the URL of --store";
 
 /// Returns the value of a key, and the name of the store.
-pub(super) fn get(url: &str, key: &[u8]) -> Result<(Option<Value>, String), Failure> {
+pub(super) fn get(url: &str, key: &[u8]) -> Result<(Option<Value>, String)> {
     let opened = open(ROLE, url, Access::Read)?;
     let value = opened.store.get(key).map_err(opened.failure())?;
     opened.close()?;
@@ -23,8 +23,8 @@ pub(super) fn walk(
     range: &Range,
     is_backward: bool,
     limit: u64,
-    mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool, Failure>,
-) -> Result<(), Failure> {
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool>,
+) -> Result<()> {
     let opened = open(ROLE, url, Access::Read)?;
     let mut scan = Scan::range(range.bounds()).limit(limit);
     if is_backward {
@@ -41,7 +41,7 @@ pub(super) fn walk(
 
 /// Applies a batch, which survives power loss once the command has ended, as far as the engine is
 /// configured so.
-pub(super) fn write(url: &str, access: Access, batch: &Batch) -> Result<(), Failure> {
+pub(super) fn write(url: &str, access: Access, batch: &Batch) -> Result<()> {
     let opened = open(ROLE, url, access)?;
     let durable = CallOptions::new().durability(Durability::Sync);
     let written = opened.store.write_with(batch, &durable);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::arguments::transfer::{Dump, Export, FormatName, Import, Load, TextArguments};
 use crate::coding::Coding;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::range::Range;
 use crate::transfer;
 use crate::transfer::formats::csv::CsvForm;
@@ -18,7 +18,7 @@ use crate::transfer::rocksdb::RocksDatabase;
 use crate::transfer::target::absolute;
 
 /// Writes the native stream.
-pub(super) fn dump(arguments: &Dump) -> Result<(), Failure> {
+pub(super) fn dump(arguments: &Dump) -> Result<()> {
     let request = transfer::export::Export {
         directory: &arguments.directory,
         range: Range::read(&arguments.range, arguments.coding.into())?,
@@ -31,7 +31,7 @@ pub(super) fn dump(arguments: &Dump) -> Result<(), Failure> {
 }
 
 /// Reads the native stream.
-pub(super) fn load(arguments: &Load) -> Result<(), Failure> {
+pub(super) fn load(arguments: &Load) -> Result<()> {
     let path = given(arguments.file.as_deref());
     let mut source = FileFormat::Native.source(path)?;
     let request = transfer::import::Import {
@@ -47,7 +47,7 @@ pub(super) fn load(arguments: &Load) -> Result<(), Failure> {
 }
 
 /// Exports to another format.
-pub(super) fn export(arguments: &Export) -> Result<(), Failure> {
+pub(super) fn export(arguments: &Export) -> Result<()> {
     let target = given(arguments.target.as_deref());
     let (name, inferred) = named(arguments.format, || inferred::of_export(target))?;
     let choice = Choice {
@@ -76,7 +76,7 @@ pub(super) fn export(arguments: &Export) -> Result<(), Failure> {
 }
 
 /// Imports from another format.
-pub(super) fn import(arguments: &Import) -> Result<(), Failure> {
+pub(super) fn import(arguments: &Import) -> Result<()> {
     let path = given(arguments.source.as_deref());
     let (name, inferred) = named(arguments.format, || inferred::of_import(path))?;
     let choice = Choice {
@@ -113,8 +113,8 @@ pub(super) fn import(arguments: &Import) -> Result<(), Failure> {
 /// Returns a format, and what a report adds about one that was not named.
 fn named(
     given: Option<FormatName>,
-    inferred: impl FnOnce() -> Result<FormatName, Failure>,
-) -> Result<(FormatName, String), Failure> {
+    inferred: impl FnOnce() -> Result<FormatName>,
+) -> Result<(FormatName, String)> {
     if let Some(name) = given {
         return Ok((name, String::new()));
     }
@@ -133,7 +133,7 @@ struct Choice<'a> {
 
 impl Choice<'_> {
     /// Returns the format, if it has the options that were given.
-    fn format(self) -> Result<Format, Failure> {
+    fn format(self) -> Result<Format> {
         let (name, text) = (self.name, self.text);
         let is_csv = matches!(name, FormatName::Csv | FormatName::Tsv);
         let is_dump = matches!(name, FormatName::MdbDump | FormatName::DbDump);
@@ -174,7 +174,7 @@ impl Choice<'_> {
     }
 }
 
-fn csv(text: &TextArguments, delimiter: u8) -> Result<CsvForm, Failure> {
+fn csv(text: &TextArguments, delimiter: u8) -> Result<CsvForm> {
     let name = |given: &Option<String>, usual: &str| given.as_deref().unwrap_or(usual).to_owned();
     let columns = [
         name(&text.key_column, "key"),

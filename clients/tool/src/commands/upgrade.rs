@@ -7,12 +7,12 @@ use cairndb::leveldb::{self, UpgradeOptions, UpgradeOutcome, UpgradePlan, Upgrad
 use super::originals;
 use crate::arguments::Upgrade;
 use crate::database::options_for;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::{counted, print, size};
 use crate::progress::watched;
 
 /// Converts a LevelDB database, or prints the plan.
-pub(super) fn upgrade(arguments: &Upgrade) -> Result<(), Failure> {
+pub(super) fn upgrade(arguments: &Upgrade) -> Result<()> {
     let path = &arguments.directory;
     let options = options_for(path).upgrade_without_log(arguments.without_log);
     if arguments.dry_run {

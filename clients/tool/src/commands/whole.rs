@@ -5,14 +5,14 @@ use cairndb::ErrorKind;
 use super::leveldb;
 use crate::arguments::{Checkpoint, Compact, Destroy, Verify};
 use crate::database::{leveldb_at, open_with, options_for, refuse_other_stores};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::orders;
 use crate::output::{counted, print};
 use crate::progress::watched;
 use crate::range::Range;
 
 /// Reads and checks everything.
-pub(super) fn verify(arguments: &Verify) -> Result<(), Failure> {
+pub(super) fn verify(arguments: &Verify) -> Result<()> {
     let path = &arguments.directory;
     if let Some(dir) = leveldb_at(path) {
         return leveldb::verify(path, &dir, arguments.json);
@@ -38,7 +38,7 @@ pub(super) fn verify(arguments: &Verify) -> Result<(), Failure> {
 }
 
 /// Compacts a range.
-pub(super) fn compact(arguments: &Compact) -> Result<(), Failure> {
+pub(super) fn compact(arguments: &Compact) -> Result<()> {
     let path = &arguments.directory;
     let range = Range::read(&arguments.range, arguments.coding.into())?;
     range.check(&orders::order_of(path))?;
@@ -49,7 +49,7 @@ pub(super) fn compact(arguments: &Compact) -> Result<(), Failure> {
 }
 
 /// Copies the database.
-pub(super) fn checkpoint(arguments: &Checkpoint) -> Result<(), Failure> {
+pub(super) fn checkpoint(arguments: &Checkpoint) -> Result<()> {
     let path = &arguments.directory;
     let db = open_with(path, &options_for(path))?;
     let copied = watched("copying", || db.checkpoint(&arguments.target));
@@ -65,7 +65,7 @@ pub(super) fn checkpoint(arguments: &Checkpoint) -> Result<(), Failure> {
 }
 
 /// Removes the database.
-pub(super) fn destroy(arguments: &Destroy) -> Result<(), Failure> {
+pub(super) fn destroy(arguments: &Destroy) -> Result<()> {
     let path = &arguments.directory;
     refuse_other_stores(path)?;
     if !path.is_dir() {

@@ -11,7 +11,7 @@ use super::stores;
 use crate::arguments::{Delete, Put};
 use crate::coding::Coding;
 use crate::database::{open_with, options_for};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::place::StorePlace;
 use crate::store::Access;
 
@@ -19,7 +19,7 @@ use crate::store::Access;
 const VALUE_BYTES_MAX: u64 = 1 << 30;
 
 /// Sets the value of a key.
-pub(super) fn put(arguments: &Put) -> Result<(), Failure> {
+pub(super) fn put(arguments: &Put) -> Result<()> {
     let coding = Coding::from(arguments.coding);
     let (place, key, value) = arguments.place()?;
     let key = coding.decode("key", key)?;
@@ -58,7 +58,7 @@ fn unreadable(name: &str, error: &io::Error) -> Failure {
 }
 
 /// Reads a value, as it is. Memory is bounded by the longest value.
-fn read_value(source: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
+fn read_value(source: impl Read, name: &str) -> Result<Vec<u8>> {
     let mut value = Vec::new();
     let mut source = source.take(VALUE_BYTES_MAX + 1);
     let read = source.read_to_end(&mut value);
@@ -72,7 +72,7 @@ fn read_value(source: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
 }
 
 /// Deletes keys.
-pub(super) fn delete(arguments: &Delete) -> Result<(), Failure> {
+pub(super) fn delete(arguments: &Delete) -> Result<()> {
     let coding = Coding::from(arguments.coding);
     let (place, keys) = arguments.place();
     match place {
@@ -94,7 +94,7 @@ pub(super) fn delete(arguments: &Delete) -> Result<(), Failure> {
 }
 
 /// Writes a batch, which survives power loss once the command has ended.
-fn write(path: &Path, options: &cairndb::Options, batch: &WriteBatch) -> Result<(), Failure> {
+fn write(path: &Path, options: &cairndb::Options, batch: &WriteBatch) -> Result<()> {
     let db = open_with(path, options)?;
     let durable = WriteOptions::new().durability(Durability::Sync);
     let written = db.write_with(batch, &durable).and_then(|()| db.close());

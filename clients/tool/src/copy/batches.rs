@@ -2,7 +2,7 @@
 
 use cairndb_store::{Batch, ErrorKind, Limits};
 
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::store::Opened;
 
 /// Bytes of a batch, if the target accepts them.
@@ -49,7 +49,7 @@ impl<'a> Batches<'a> {
     }
 
     /// Adds a put.
-    pub(super) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+    pub(super) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let checked = self.limits.check_entry(key, value);
         checked.map_err(self.target.failure())?;
         self.bytes += key.len() + value.len();
@@ -65,7 +65,7 @@ impl<'a> Batches<'a> {
 
     /// Writes what was added. A batch of puts and deletes leaves the same if it is applied twice,
     /// so one whose outcome is unknown is sent again.
-    pub(super) fn write(&mut self) -> Result<(), Failure> {
+    pub(super) fn write(&mut self) -> Result<()> {
         let mut attempts = ATTEMPTS_MAX;
         while !self.batch.is_empty() {
             attempts -= 1;

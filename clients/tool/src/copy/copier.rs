@@ -8,7 +8,7 @@ use super::pace::Pace;
 use super::state::{CopyState, check, check_empty};
 use crate::arguments::Copy;
 use crate::escape::escaped;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::progress::Progress;
 use crate::range::Range;
 use crate::store::Opened;
@@ -50,7 +50,7 @@ impl<'a> Copier<'a> {
         saved: &'a Saved,
         source: &'a Opened,
         target: &'a Opened,
-    ) -> Result<Copier<'a>, Failure> {
+    ) -> Result<Copier<'a>> {
         let found = saved.load::<CopyState>()?;
         let is_resumed = found.is_some();
         let mut state = if let Some(state) = found {
@@ -89,7 +89,7 @@ impl<'a> Copier<'a> {
     }
 
     /// Copies the entries after the last key. Saves the position also if that fails.
-    pub(super) fn run(&mut self, reader: &dyn Read) -> Result<(), Failure> {
+    pub(super) fn run(&mut self, reader: &dyn Read) -> Result<()> {
         let after = self.last.clone();
         let scan = Scan::range(match &after {
             None => self.range.bounds(),
@@ -119,7 +119,7 @@ impl<'a> Copier<'a> {
     }
 
     /// Makes the target hold what the source does for one key.
-    fn take(&mut self, pair: Pair) -> Result<(), Failure> {
+    fn take(&mut self, pair: Pair) -> Result<()> {
         let key = match pair {
             Pair::Source(entry) => self.put(entry)?,
             Pair::Both { entry, found } if entry.1 != found => {
@@ -154,7 +154,7 @@ impl<'a> Copier<'a> {
 
     /// Checks that the copy may replace or delete what the target holds. A continued copy has
     /// written entries after its last key, but they are those of the source.
-    fn check_overwrite(&mut self, key: &[u8], held: &str) -> Result<(), Failure> {
+    fn check_overwrite(&mut self, key: &[u8], held: &str) -> Result<()> {
         if self.state.overwrite {
             return Ok(());
         }
@@ -170,7 +170,7 @@ impl<'a> Copier<'a> {
     }
 
     /// Puts an entry, and returns its key.
-    fn put(&mut self, (key, value): Entry) -> Result<Value, Failure> {
+    fn put(&mut self, (key, value): Entry) -> Result<Value> {
         self.make_room(key.len() + value.len())?;
         if let Err(failure) = self.batches.put(&key, &value) {
             // What precedes the entry is good.
@@ -198,7 +198,7 @@ impl<'a> Copier<'a> {
     }
 
     /// Writes the batch if `bytes` more would not fit.
-    fn make_room(&mut self, bytes: usize) -> Result<(), Failure> {
+    fn make_room(&mut self, bytes: usize) -> Result<()> {
         if self.batches.has_room(bytes) {
             Ok(())
         } else {
@@ -207,7 +207,7 @@ impl<'a> Copier<'a> {
     }
 
     /// Writes the batch, at the pace that was asked for.
-    fn write(&mut self) -> Result<(), Failure> {
+    fn write(&mut self) -> Result<()> {
         self.pace.spend(std::mem::take(&mut self.read_bytes));
         if self.batches.is_empty() {
             return Ok(());
@@ -221,7 +221,7 @@ impl<'a> Copier<'a> {
     }
 
     /// Makes what was written durable, and saves the position, if there is one.
-    fn save(&mut self) -> Result<(), Failure> {
+    fn save(&mut self) -> Result<()> {
         if self.last.is_none() {
             return Ok(());
         }

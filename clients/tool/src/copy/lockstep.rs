@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use cairndb_store::{Entries, Entry, Value};
 
 use crate::escape::escaped;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::store::Opened;
 
 /// The entries with one key.
@@ -36,7 +36,7 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn begin(entries: Entries<'a>, store: &'a Opened) -> Result<Side<'a>, Failure> {
+    fn begin(entries: Entries<'a>, store: &'a Opened) -> Result<Side<'a>> {
         let mut side = Side {
             entries,
             next: None,
@@ -46,13 +46,13 @@ impl<'a> Side<'a> {
         Ok(side)
     }
 
-    fn read(&mut self) -> Result<Option<Entry>, Failure> {
+    fn read(&mut self) -> Result<Option<Entry>> {
         let next = self.entries.next().transpose();
         next.map_err(self.store.failure())
     }
 
     /// Returns the next entry, and reads the one after it.
-    fn take(&mut self) -> Result<Option<Entry>, Failure> {
+    fn take(&mut self) -> Result<Option<Entry>> {
         let after = match self.next {
             None => None,
             Some(_) => self.read()?,
@@ -80,7 +80,7 @@ impl<'a> Lockstep<'a> {
     pub(super) fn begin(
         source: (Entries<'a>, &'a Opened),
         target: (Entries<'a>, &'a Opened),
-    ) -> Result<Lockstep<'a>, Failure> {
+    ) -> Result<Lockstep<'a>> {
         Ok(Lockstep {
             source: Side::begin(source.0, source.1)?,
             target: Side::begin(target.0, target.1)?,
@@ -88,7 +88,7 @@ impl<'a> Lockstep<'a> {
     }
 
     /// Returns the entries with the next key.
-    pub(super) fn advance(&mut self) -> Result<Option<Pair>, Failure> {
+    pub(super) fn advance(&mut self) -> Result<Option<Pair>> {
         let order = match (&self.source.next, &self.target.next) {
             (None, None) => return Ok(None),
             (Some(_), None) => Ordering::Less,
@@ -130,7 +130,7 @@ mod tests {
     }
 
     /// Describes the pairs of two scans.
-    fn pairs(from: &[(&str, &str)], to: &[(&str, &str)]) -> Result<Vec<String>, Failure> {
+    fn pairs(from: &[(&str, &str)], to: &[(&str, &str)]) -> Result<Vec<String>> {
         let store = store();
         let mut lockstep = Lockstep::begin((scan(from), &store), (scan(to), &store))?;
         let mut found = Vec::new();

@@ -6,7 +6,7 @@ use super::copier::Copier;
 use super::state;
 use super::verify::verify;
 use crate::arguments::Copy;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::range::Range;
 use crate::store::{Access, Opened, identity, open};
 use crate::transfer::Contents;
@@ -27,7 +27,7 @@ pub(crate) struct Copied {
 }
 
 /// Copies the entries of the range, and compares both stores.
-pub(crate) fn copy(job: &Copy, range: &Range) -> Result<Copied, Failure> {
+pub(crate) fn copy(job: &Copy, range: &Range) -> Result<Copied> {
     let source = open(FROM, &job.source, Access::Read)?;
     let to = identity(TO, &job.target)?;
     if source.identity == to {
@@ -75,7 +75,7 @@ fn is_inside(inner: &str, outer: &str) -> bool {
 struct View(Option<Box<dyn Snapshot>>);
 
 impl View {
-    fn of(source: &Opened) -> Result<View, Failure> {
+    fn of(source: &Opened) -> Result<View> {
         match source.store.snapshot() {
             Ok(snapshot) => Ok(View(Some(snapshot))),
             Err(error) if error.kind() == ErrorKind::NotSupported => Ok(View(None)),

@@ -7,7 +7,7 @@ use cairndb_base::hash64;
 use cairndb_store::Scan;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::range::Range;
 use crate::store::Opened;
 use crate::transfer::Contents;
@@ -59,7 +59,7 @@ pub(super) fn check(
     saved: &Saved,
     source: &Opened,
     target: &Opened,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let file = saved.path().display();
     if (&state.from, &state.to) != (&source.identity, &target.identity) {
         return Err(Failure::other(format!(
@@ -92,7 +92,7 @@ pub(super) fn check(
     )))
 }
 
-pub(super) fn check_empty(target: &Opened, range: &Range) -> Result<(), Failure> {
+pub(super) fn check_empty(target: &Opened, range: &Range) -> Result<()> {
     if !holds(target, range.bounds())? {
         return Ok(());
     }
@@ -104,7 +104,7 @@ pub(super) fn check_empty(target: &Opened, range: &Range) -> Result<(), Failure>
 }
 
 /// Returns whether a store holds an entry of a range.
-fn holds(store: &Opened, range: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<bool, Failure> {
+fn holds(store: &Opened, range: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<bool> {
     let first = store.scan(&Scan::range(range).limit(1))?.next();
     Ok(first.transpose().map_err(store.failure())?.is_some())
 }

@@ -5,7 +5,7 @@ use cairndb_store::{Read, Scan};
 use super::lockstep::{Lockstep, Pair};
 use super::pace::Pace;
 use crate::escape::escaped;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::counted;
 use crate::progress::Progress;
 use crate::range::Range;
@@ -22,7 +22,7 @@ pub(super) fn verify(
     range: &Range,
     total: u64,
     pace: &mut Pace,
-) -> Result<Contents, Failure> {
+) -> Result<Contents> {
     let all = Scan::range(range.bounds());
     let from = reader.scan(&all).map_err(source.failure())?;
     let to = target.scan(&all)?;

@@ -14,7 +14,7 @@ use super::row::Row;
 use crate::arguments::CodingArguments;
 use crate::coding::Coding;
 use crate::escape::escaped;
-use crate::failure::{Failure, Store};
+use crate::failure::{Failure, Result, Store};
 use crate::output::Output;
 use crate::terminal::{self, shortened};
 
@@ -60,7 +60,7 @@ fn word(kind: Kind) -> &'static str {
 }
 
 impl Printer {
-    pub(super) fn new(style: Style) -> Result<Printer, Failure> {
+    pub(super) fn new(style: Style) -> Result<Printer> {
         Ok(Printer {
             output: Output::stdout()?,
             style,
@@ -75,7 +75,7 @@ impl Printer {
     }
 
     /// Prints a row, as text at a depth.
-    pub(super) fn row(&mut self, depth: usize, row: &Row<'_>) -> Result<(), Failure> {
+    pub(super) fn row(&mut self, depth: usize, row: &Row<'_>) -> Result<()> {
         self.is_empty = false;
         if self.style.json {
             row.append_json(self.style.coding, self.output.buffer());
@@ -89,7 +89,7 @@ impl Printer {
 
     /// Prints a sentence on a terminal if there was no row: a person expects some answer, and a
     /// program none.
-    pub(super) fn say_if_empty(&mut self, text: &str) -> Result<(), Failure> {
+    pub(super) fn say_if_empty(&mut self, text: &str) -> Result<()> {
         match self.columns {
             Some(_) if self.is_empty && !self.style.json => self.output.line(text),
             _ => Ok(()),
@@ -98,13 +98,7 @@ impl Printer {
 
     /// Prints an entry of a table or of a record: sequence number, kind, key and value, with tabs
     /// between them. A tombstone has no value.
-    pub(super) fn entry(
-        &mut self,
-        seq: u64,
-        kind: Kind,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<(), Failure> {
+    pub(super) fn entry(&mut self, seq: u64, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
         let place = (kind == Kind::Pointer).then(|| Pointer::decode(value).ok());
         let place = place.flatten();
         if self.style.json {
@@ -144,7 +138,7 @@ impl Printer {
     }
 
     /// Prints damage where it was met, and remembers the first.
-    pub(super) fn damage(&mut self, depth: usize, error: Error) -> Result<(), Failure> {
+    pub(super) fn damage(&mut self, depth: usize, error: Error) -> Result<()> {
         let file = escaped(error.file_name().unwrap_or_default().as_bytes());
         let row = Row::new("damage")
             .text("file", file)
@@ -156,7 +150,7 @@ impl Printer {
     }
 
     /// Writes what is left. Fails if there was damage, with the first one.
-    pub(super) fn finish(self, directory: &Path, store: Store) -> Result<(), Failure> {
+    pub(super) fn finish(self, directory: &Path, store: Store) -> Result<()> {
         self.output.finish()?;
         let damage = self.damage.map(Failure::of_files(store, directory));
         damage.map_or(Ok(()), Err)

@@ -19,7 +19,7 @@ use cairndb_leveldb::FileName;
 
 use super::printer::Printer;
 use crate::escape::typed;
-use crate::failure::{Failure, Store};
+use crate::failure::{Failure, Result, Store};
 use crate::message::notify;
 
 /// Number of attempts to read files that are replaced meanwhile.
@@ -38,7 +38,7 @@ pub(super) struct InspectedDir {
 
 impl InspectedDir {
     /// Opens a directory, and finds out which store's it is.
-    pub(super) fn open(path: &Path) -> Result<InspectedDir, Failure> {
+    pub(super) fn open(path: &Path) -> Result<InspectedDir> {
         let of = Failure::of(path);
         let dir = RealEnv::new().open_dir(path, false).map_err(&of)?;
         let store = store_of(&*dir, path)?;
@@ -64,14 +64,14 @@ impl InspectedDir {
     }
 
     /// Returns the names in the directory, sorted.
-    pub(super) fn names(&self) -> Result<Vec<String>, Failure> {
+    pub(super) fn names(&self) -> Result<Vec<String>> {
         let mut names = self.dir.list().map_err(self.failure())?;
         names.sort_unstable();
         Ok(names)
     }
 
     /// Opens a regular file; `None` if there is none of this name.
-    pub(super) fn file(&self, found: &str) -> Result<Option<Arc<dyn ReadFile>>, Failure> {
+    pub(super) fn file(&self, found: &str) -> Result<Option<Arc<dyn ReadFile>>> {
         match self.dir.open_read(found) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -80,7 +80,7 @@ impl InspectedDir {
     }
 
     /// Opens the file that the command line names.
-    pub(super) fn named_file(&self, found: &str) -> Result<Arc<dyn ReadFile>, Failure> {
+    pub(super) fn named_file(&self, found: &str) -> Result<Arc<dyn ReadFile>> {
         let missing = || {
             let path = self.path.display();
             Failure::other(format!(
@@ -103,7 +103,7 @@ impl InspectedDir {
 
     /// Returns the number of the manifest that `CURRENT` names or, if `CURRENT` is damaged or
     /// missing, of the newest one; `None` if there is none.
-    pub(super) fn manifest_in_use(&self, printer: &mut Printer) -> Result<Option<u64>, Failure> {
+    pub(super) fn manifest_in_use(&self, printer: &mut Printer) -> Result<Option<u64>> {
         match self.current() {
             Ok(number) => return Ok(Some(number)),
             Err(error) => printer.damage(0, error)?,
@@ -123,8 +123,8 @@ impl InspectedDir {
     pub(super) fn read_manifest<T>(
         &self,
         printer: &mut Printer,
-        read: impl Fn(u64) -> Result<(T, Vec<Error>), Failure>,
-    ) -> Result<Option<T>, Failure> {
+        read: impl Fn(u64) -> Result<(T, Vec<Error>)>,
+    ) -> Result<Option<T>> {
         for attempt in 1.. {
             let Some(number) = self.manifest_in_use(printer)? else {
                 break;
@@ -154,7 +154,7 @@ pub(super) fn not_a(found: &str, noun: &str) -> Failure {
 }
 
 /// Returns the store whose files the directory holds.
-fn store_of(dir: &dyn Dir, path: &Path) -> Result<Store, Failure> {
+fn store_of(dir: &dyn Dir, path: &Path) -> Result<Store> {
     let names = dir.list().map_err(Failure::of(path))?;
     match other_store_in(dir).ok().flatten() {
         Some(OtherStore::LevelDb) => return Ok(Store::LevelDb),

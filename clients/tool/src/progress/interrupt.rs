@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Whether the next Ctrl-C ends the process.
 static ENDS: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
@@ -49,7 +49,7 @@ pub(crate) fn is_asked() -> bool {
 
 /// Fails if Ctrl-C was pressed during a command that it stops.
 #[inline]
-pub(crate) fn check() -> Result<(), Failure> {
+pub(crate) fn check() -> Result<()> {
     if is_asked() {
         return Err(Failure::interrupted(""));
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::interrupt;
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// Time after which the bar appears.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -89,10 +89,7 @@ impl Progress {
     /// Counts an entry. `position` returns the bytes done and the bytes of the whole. Fails after
     /// Ctrl-C.
     #[inline]
-    pub(crate) fn entry(
-        &mut self,
-        position: impl FnOnce() -> Option<(u64, u64)>,
-    ) -> Result<(), Failure> {
+    pub(crate) fn entry(&mut self, position: impl FnOnce() -> Option<(u64, u64)>) -> Result<()> {
         self.entries += 1;
         if self.entries.is_multiple_of(STEP_ENTRIES) {
             self.update(position());

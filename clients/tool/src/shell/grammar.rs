@@ -10,7 +10,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use super::words::{Word, Words};
 use crate::arguments::{Arguments, Command, elsewhere};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Commands of `cairn` that have no use inside the shell.
 const OUTSIDE: [&str; 4] = ["shell", "completions", "man", "copy"];
@@ -96,7 +96,7 @@ impl Grammar {
     }
 
     /// Parses the words of a line.
-    pub(super) fn parse(&self, words: Words) -> Result<Line, Failure> {
+    pub(super) fn parse(&self, words: Words) -> Result<Line> {
         let unclosed = |_| Failure::usage("a quote is not closed");
         let words = words.map_err(unclosed)?;
         let Some((name, rest)) = words.split_first() else {
@@ -145,7 +145,7 @@ impl Grammar {
     }
 
     /// Returns the command with this name.
-    fn command(&self, name: &str) -> Result<&clap::Command, Failure> {
+    fn command(&self, name: &str) -> Result<&clap::Command> {
         let unknown = || {
             let answer = elsewhere(name).unwrap_or("`help` lists the commands");
             Failure::usage(format!("there is no command `{name}`; {answer}"))
@@ -154,7 +154,7 @@ impl Grammar {
     }
 
     /// Returns the help of a command, or the list of commands.
-    fn help(&self, words: &[Word]) -> Result<String, Failure> {
+    fn help(&self, words: &[Word]) -> Result<String> {
         if let Some(word) = words.first() {
             let mut command = self.command(&word.text)?.clone();
             return Ok(command.render_long_help().to_string());
@@ -211,7 +211,7 @@ fn names_store(command: &Command) -> bool {
 }
 
 /// Returns the argument of a command that a word stands for.
-fn argument(command: &str, word: &Word) -> Result<OsString, Failure> {
+fn argument(command: &str, word: &Word) -> Result<OsString> {
     match (&*word.text, word.quoted) {
         // A file: `dump` and `export` write to stdout, and `reads_stdin` names the others.
         ("-", _) if ["dump", "export", "load", "import"].contains(&command) => Ok("-".into()),

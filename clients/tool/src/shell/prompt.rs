@@ -17,7 +17,7 @@ use rustyline::{ColorMode, CompletionType, Context, Editor, Helper};
 use super::grammar::{Grammar, Next};
 use super::words::{Words, words};
 use crate::escape::{is_active, typed};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::print_text;
 use crate::pager;
 use crate::terminal;
@@ -28,8 +28,8 @@ const HISTORY_MAX: usize = 1000;
 /// Reads lines until the end of the input. Failures are reported, and do not end the shell.
 pub(super) fn read(
     grammar: &Grammar,
-    carry_out: &mut dyn FnMut(Words) -> Result<Next, Failure>,
-) -> Result<(), Failure> {
+    carry_out: &mut dyn FnMut(Words) -> Result<Next>,
+) -> Result<()> {
     let broken = |error: ReadlineError| Failure::other(format!("no line can be read: {error}"));
     let mut editor = editor(grammar).map_err(broken)?;
     let history = history_file();

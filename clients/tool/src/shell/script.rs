@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use super::grammar::Next;
 use super::words::{WordReader, Words};
-use crate::failure::{Code, Failure};
+use crate::failure::{Code, Failure, Result};
 use crate::transfer::encoding::{HEAD_BYTES, utf8_mark_bytes};
 
 /// Longest command, in bytes: as long as the longest value, in hexadecimal digits.
@@ -34,8 +34,8 @@ impl<R: BufRead> Script<R> {
     pub(super) fn carry_out(
         &mut self,
         keep_going: bool,
-        carry_out: &mut dyn FnMut(Words) -> Result<Next, Failure>,
-    ) -> Result<(), Failure> {
+        carry_out: &mut dyn FnMut(Words) -> Result<Next>,
+    ) -> Result<()> {
         let mut first = Ok(());
         loop {
             let started = self.number + 1;
@@ -58,7 +58,7 @@ impl<R: BufRead> Script<R> {
     }
 
     /// Reads a command: lines, until no quote is open. Returns also whether the script ends.
-    fn command(&mut self) -> Result<(Words, bool), Failure> {
+    fn command(&mut self) -> Result<(Words, bool)> {
         let mut bytes = 0;
         loop {
             let read = self.read_line()?;
@@ -71,7 +71,7 @@ impl<R: BufRead> Script<R> {
     }
 
     /// Reads a line. Returns its length, 0 at the end.
-    fn read_line(&mut self) -> Result<usize, Failure> {
+    fn read_line(&mut self) -> Result<usize> {
         self.line.clear();
         self.number += 1;
         let number = self.number;

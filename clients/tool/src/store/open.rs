@@ -8,7 +8,7 @@ use cairndb_store::{Entries, Error, ErrorKind, Read, Scan, Store};
 
 use super::name;
 use crate::database::{open_with, options_for};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::orders;
 use crate::transfer::target::absolute;
 
@@ -45,12 +45,12 @@ impl Opened {
     }
 
     /// Closes the store.
-    pub(crate) fn close(&self) -> Result<(), Failure> {
+    pub(crate) fn close(&self) -> Result<()> {
         self.store.close().map_err(self.failure())
     }
 
     /// Scans the store.
-    pub(crate) fn scan(&self, scan: &Scan) -> Result<Entries<'_>, Failure> {
+    pub(crate) fn scan(&self, scan: &Scan) -> Result<Entries<'_>> {
         self.store.scan(scan).map_err(self.failure())
     }
 
@@ -61,7 +61,7 @@ impl Opened {
 }
 
 /// Returns what is the same for two URLs of one store: the name, from every working directory.
-pub(crate) fn identity(role: &str, url: &str) -> Result<String, Failure> {
+pub(crate) fn identity(role: &str, url: &str) -> Result<String> {
     let address = Address::parse(url).map_err(|error| unusable(role, &error))?;
     Ok(match address.scheme() {
         "file" => {
@@ -74,7 +74,7 @@ pub(crate) fn identity(role: &str, url: &str) -> Result<String, Failure> {
 }
 
 /// Opens the store at `url`. `role` is what messages call the argument.
-pub(crate) fn open(role: &str, url: &str, access: Access) -> Result<Opened, Failure> {
+pub(crate) fn open(role: &str, url: &str, access: Access) -> Result<Opened> {
     let address = Address::parse(url).map_err(|error| unusable(role, &error))?;
     match address.scheme() {
         "file" => open_file(role, url, &address, access),
@@ -130,7 +130,7 @@ fn not_built(scheme: &str) -> Failure {
     ))
 }
 
-fn open_file(role: &str, url: &str, address: &Address, access: Access) -> Result<Opened, Failure> {
+fn open_file(role: &str, url: &str, address: &Address, access: Access) -> Result<Opened> {
     let is_local = address.hosts().iter().all(|host| host.name == "localhost");
     if !is_local || address.path().is_empty() {
         return Err(Failure::usage(format!(

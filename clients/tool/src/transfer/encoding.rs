@@ -3,7 +3,7 @@
 //! Editors and exports of other systems begin a text with a byte order mark, which is no part of
 //! it, or write it as UTF-16. Read as bytes, both become keys that nobody can look up.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Bytes that are enough to recognise an encoding.
 pub(crate) const HEAD_BYTES: usize = 8;
@@ -31,7 +31,7 @@ const LATIN: [(&[bool], &str); 4] = [
 ///
 /// # Errors
 /// Another encoding. `name` is what the message calls the text.
-pub(crate) fn utf8_mark_bytes(head: &[u8], name: &str) -> Result<usize, Failure> {
+pub(crate) fn utf8_mark_bytes(head: &[u8], name: &str) -> Result<usize> {
     let marked = MARKS.iter().find(|(mark, _)| head.starts_with(mark));
     let encoding = marked.map(|(_, encoding)| *encoding);
     match encoding.or_else(|| unmarked(head)) {

@@ -18,7 +18,7 @@ use super::target::{ExportTarget, Made, absolute, unusable};
 use crate::arguments::transfer::ResumeArguments;
 use crate::database::DatabaseReader;
 use crate::escape::escaped;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::{counted, print};
 use crate::progress::Progress;
 use crate::range::Range;
@@ -51,7 +51,7 @@ pub(super) struct ExportState {
 }
 
 /// Exports entries to a file or stdout.
-pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<(), Failure> {
+pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<()> {
     let reader = DatabaseReader::open(request.directory)?;
     let target = ExportTarget::of(request.target)?;
     let room = survey(request, format, &reader)?;
@@ -79,7 +79,7 @@ pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<(), Failur
 
 /// Checks every entry against the limits of a store that is to load them. Returns an estimate of
 /// the bytes that they take there.
-fn survey(request: &Export, format: &FileFormat, reader: &DatabaseReader) -> Result<u64, Failure> {
+fn survey(request: &Export, format: &FileFormat, reader: &DatabaseReader) -> Result<u64> {
     let Some(store) = format.store() else {
         return Ok(0);
     };
@@ -105,7 +105,7 @@ fn make(
     reader: &DatabaseReader,
     room: u64,
     made: &Made,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let (state, is_resumed) = claim(request, made)?;
     let file = made.open_partial(state.bytes)?;
     let name = made.partial.display().to_string();
@@ -130,7 +130,7 @@ fn make(
 
 /// Takes the unfinished target for this export: what an interrupted one has left, or a new one.
 /// Returns its state, and whether it is an earlier one.
-pub(super) fn claim(request: &Export, made: &Made) -> Result<(ExportState, bool), Failure> {
+pub(super) fn claim(request: &Export, made: &Made) -> Result<(ExportState, bool)> {
     if request.resume.restart {
         made.restart()?;
     }
@@ -167,7 +167,7 @@ pub(super) fn claim(request: &Export, made: &Made) -> Result<(ExportState, bool)
 }
 
 /// Prints what was exported.
-pub(super) fn report(request: &Export, contents: &Contents) -> Result<(), Failure> {
+pub(super) fn report(request: &Export, contents: &Contents) -> Result<()> {
     let target = request.target.unwrap_or("stdout".as_ref());
     let entries = counted(contents.entries, "entry", "entries");
     let (target, inferred, hash) = (target.display(), &request.inferred, contents.hash);
@@ -181,7 +181,7 @@ pub(super) fn compare_database(
     request: &Export,
     reader: &DatabaseReader,
     expected: &Contents,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let found = reader.contents(request.directory, &request.range)?;
     if found == *expected {
         return Ok(());
@@ -193,7 +193,7 @@ pub(super) fn compare_database(
 }
 
 /// Checks that the file holds the entries.
-fn read_back(format: &FileFormat, made: &Made, expected: &Contents) -> Result<(), Failure> {
+fn read_back(format: &FileFormat, made: &Made, expected: &Contents) -> Result<()> {
     let differs = |reason: &str| {
         Failure::other(format!(
             "{} does not hold what was written to it: {reason}; check the disk, and begin again \
@@ -261,7 +261,7 @@ impl<'a> Exporter<'a> {
         self.encoder.begin(room, self.sink.buffer());
     }
 
-    fn walk(&mut self, request: &Export, reader: &DatabaseReader) -> Result<(), Failure> {
+    fn walk(&mut self, request: &Export, reader: &DatabaseReader) -> Result<()> {
         let range = request.range.beginning_at(self.passed.as_ref());
         reader.walk(request.directory, &range, false, |key, value| {
             self.take(key, value)
@@ -270,7 +270,7 @@ impl<'a> Exporter<'a> {
         Ok(())
     }
 
-    fn save(&mut self, key: &[u8]) -> Result<(), Failure> {
+    fn save(&mut self, key: &[u8]) -> Result<()> {
         let Some((saved, state)) = &mut self.saved else {
             return Ok(());
         };
@@ -282,7 +282,7 @@ impl<'a> Exporter<'a> {
     }
 
     #[inline]
-    fn take(&mut self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
+    fn take(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         if let Some(passed) = self.passed.take()
             && passed == key
         {

@@ -11,7 +11,7 @@ pub(crate) mod text_dump;
 
 use std::path::Path;
 
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::transfer::input::{Head, Input};
 use crate::transfer::source::EntrySource;
 
@@ -59,7 +59,7 @@ impl FileFormat {
     }
 
     /// Opens a file; `None` is stdin.
-    pub(crate) fn source(&self, path: Option<&Path>) -> Result<Box<dyn EntrySource>, Failure> {
+    pub(crate) fn source(&self, path: Option<&Path>) -> Result<Box<dyn EntrySource>> {
         let head = match self {
             FileFormat::Csv(_) => Head::Line,
             _ => Head::Start,

@@ -19,7 +19,7 @@ use super::skipped::Skipped;
 use super::source::{EntrySource, Step};
 use crate::arguments::transfer::ResumeArguments;
 use crate::database::{contents_of, open_with, options_for};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::orders;
 use crate::output::{counted, print};
 use crate::progress::Progress;
@@ -58,7 +58,7 @@ struct ImportState {
 }
 
 /// Imports entries.
-pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(), Failure> {
+pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<()> {
     let directory = request.directory;
     let saved = Saved::at(beside(directory, ".cairn-import"));
     // What an interrupted import has put may be replaced; other entries may not.
@@ -95,7 +95,7 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
 }
 
 /// Prints what was imported.
-fn report(request: &Import, contents: &Imported, skipped: &Skipped) -> Result<(), Failure> {
+fn report(request: &Import, contents: &Imported, skipped: &Skipped) -> Result<()> {
     let Imported { read, held } = contents;
     let entries = counted(read.entries, "entry", "entries");
     let (source, inferred, hash) = (&request.source_name, &request.inferred, read.hash);
@@ -161,7 +161,7 @@ impl<'a> Importer<'a> {
         saved: &'a Saved,
         db: Db,
         may_add: bool,
-    ) -> Result<Importer<'a>, Failure> {
+    ) -> Result<Importer<'a>> {
         let mut state = ImportState {
             what: request.what.clone(),
             ascends: true,
@@ -191,7 +191,7 @@ impl<'a> Importer<'a> {
         saved: &'a Saved,
         db: Db,
         state: ImportState,
-    ) -> Result<Importer<'a>, Failure> {
+    ) -> Result<Importer<'a>> {
         let mut importer = Importer::new(request, saved, db, state);
         importer.continues = true;
         (importer.is_resumed, importer.has_written) = (true, true);
@@ -203,7 +203,7 @@ impl<'a> Importer<'a> {
 
     /// Counts what the database holds, so that from here on every key is looked up that may be
     /// among it.
-    fn count_again(&mut self) -> Result<(), Failure> {
+    fn count_again(&mut self) -> Result<()> {
         self.state.expected = contents_of(&self.db, self.request.directory)?;
         let last = last_key(self.request, &self.db)?;
         self.largest = last.clone().unwrap_or_default();
@@ -213,7 +213,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Puts all entries of the source. Returns what was skipped.
-    fn take_all(&mut self, source: &mut dyn EntrySource) -> Result<Skipped, Failure> {
+    fn take_all(&mut self, source: &mut dyn EntrySource) -> Result<Skipped> {
         let mut progress = Progress::begin("importing");
         let (mut skipped, mut read) = (Skipped::default(), Contents::default());
         loop {
@@ -260,7 +260,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Puts an entry.
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if self.state.largest.is_some() && self.order.compare(key, &self.largest).is_le() {
             self.take_out(key)?;
         } else {
@@ -281,7 +281,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Takes the entry of a key, which is about to be replaced, out of what is expected.
-    fn take_out(&mut self, key: &[u8]) -> Result<(), Failure> {
+    fn take_out(&mut self, key: &[u8]) -> Result<()> {
         self.write()?;
         if self.is_resumed {
             self.count_again()?;
@@ -294,7 +294,7 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    fn write(&mut self) -> Result<(), Failure> {
+    fn write(&mut self) -> Result<()> {
         if self.batch.is_empty() {
             return Ok(());
         }
@@ -305,7 +305,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Makes what was put durable, and saves the position.
-    fn save(&mut self) -> Result<(), Failure> {
+    fn save(&mut self) -> Result<()> {
         self.write()?;
         let synced = self.db.sync();
         synced.map_err(Failure::of(self.request.directory))?;
@@ -317,7 +317,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Makes everything durable, and compares the database with what it must hold.
-    fn finish(mut self) -> Result<Imported, Failure> {
+    fn finish(mut self) -> Result<Imported> {
         self.write()?;
         let directory = self.request.directory;
         self.db.sync().map_err(Failure::of(directory))?;
@@ -350,7 +350,7 @@ impl<'a> Importer<'a> {
 }
 
 /// Returns the last key of the database.
-fn last_key(request: &Import, db: &Db) -> Result<Option<Vec<u8>>, Failure> {
+fn last_key(request: &Import, db: &Db) -> Result<Option<Vec<u8>>> {
     let mut cursor = db.cursor();
     let sought = cursor.seek_to_last();
     sought.map_err(Failure::of(request.directory))?;

@@ -9,7 +9,7 @@ use cairndb::env::{Env, RealEnv};
 use cairndb_format::evidence::{OtherStore, other_store_in};
 
 use crate::arguments::transfer::FormatName;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// The ends of names, and their formats.
 const ENDINGS: [(&str, FormatName); 5] = [
@@ -24,7 +24,7 @@ const ENDINGS: [(&str, FormatName); 5] = [
 const TEXT_DUMP: [u8; 8] = *b"VERSION=";
 
 /// Returns the format in which to write `path`; `None` is stdout.
-pub(crate) fn of_export(path: Option<&Path>) -> Result<FormatName, Failure> {
+pub(crate) fn of_export(path: Option<&Path>) -> Result<FormatName> {
     match path {
         Some(path) if path.is_dir() || ends_in_slash(path) => Ok(FormatName::Leveldb),
         path => of_name(path, "stdout"),
@@ -32,7 +32,7 @@ pub(crate) fn of_export(path: Option<&Path>) -> Result<FormatName, Failure> {
 }
 
 /// Returns the format in which to read `path`; `None` is stdin.
-pub(crate) fn of_import(path: Option<&Path>) -> Result<FormatName, Failure> {
+pub(crate) fn of_import(path: Option<&Path>) -> Result<FormatName> {
     if let Some(path) = path.filter(|path| path.is_dir()) {
         let dir = RealEnv::new().open_dir(path, false);
         return match dir.and_then(|dir| other_store_in(&*dir)) {
@@ -53,7 +53,7 @@ pub(crate) fn of_import(path: Option<&Path>) -> Result<FormatName, Failure> {
     }
 }
 
-fn of_name(path: Option<&Path>, stream: &str) -> Result<FormatName, Failure> {
+fn of_name(path: Option<&Path>, stream: &str) -> Result<FormatName> {
     let Some(path) = path else {
         let message = format!("{stream} has no name to infer a format from; pass --format");
         return Err(Failure::usage(message));

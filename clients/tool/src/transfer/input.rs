@@ -13,7 +13,7 @@ use memchr::memchr;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::encoding::{HEAD_BYTES, utf8_mark_bytes};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::progress::interrupt;
 
 /// Length of the buffer while lines are short.
@@ -86,7 +86,7 @@ pub(crate) struct Input {
 
 impl Input {
     /// Opens a file; `None` is stdin. `head` is where another encoding shows, if lines are taken.
-    pub(crate) fn open(path: Option<&Path>, head: Head) -> Result<Input, Failure> {
+    pub(crate) fn open(path: Option<&Path>, head: Head) -> Result<Input> {
         let (file, name, total): (Box<dyn Read>, _, _) = match path {
             None => {
                 let name = "stdin".to_owned();
@@ -155,7 +155,7 @@ impl Input {
     }
 
     /// Reads more into the buffer. Returns whether there was more.
-    fn read_more(&mut self) -> Result<bool, Failure> {
+    fn read_more(&mut self) -> Result<bool> {
         if self.is_complete {
             return Ok(false);
         }
@@ -196,7 +196,7 @@ impl Input {
     }
 
     /// Takes a line, without its newline.
-    pub(crate) fn line(&mut self) -> Result<Option<&[u8]>, Failure> {
+    pub(crate) fn line(&mut self) -> Result<Option<&[u8]>> {
         self.record(|_| false)
     }
 
@@ -205,7 +205,7 @@ impl Input {
     pub(crate) fn record(
         &mut self,
         mut goes_on: impl FnMut(&[u8]) -> bool,
-    ) -> Result<Option<&[u8]>, Failure> {
+    ) -> Result<Option<&[u8]>> {
         if self.taken == 0 {
             self.begin_text()?;
         }
@@ -259,7 +259,7 @@ impl Input {
     }
 
     /// Passes over the mark at the beginning of a text. Fails if the text is not UTF-8.
-    fn begin_text(&mut self) -> Result<(), Failure> {
+    fn begin_text(&mut self) -> Result<()> {
         let head_bytes = match self.head {
             Head::Start => HEAD_BYTES,
             Head::Line => FIRST_LINE_BYTES_MAX,
@@ -277,7 +277,7 @@ impl Input {
     }
 
     /// Takes `len` bytes, or fewer at the end.
-    pub(crate) fn bytes(&mut self, len: usize) -> Result<&[u8], Failure> {
+    pub(crate) fn bytes(&mut self, len: usize) -> Result<&[u8]> {
         while self.end - self.start < len {
             if !self.read_more()? {
                 break;

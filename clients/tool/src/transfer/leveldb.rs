@@ -16,7 +16,7 @@ use super::export::{Export, claim, compare_database, report};
 use super::source::{EntrySource, Step};
 use super::target::{ExportTarget, Made};
 use crate::database::{DatabaseReader, leveldb_at, open_leveldb};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::progress::Progress;
 use crate::range::Range;
 
@@ -33,7 +33,7 @@ pub(crate) struct LevelDbSource {
 }
 
 impl LevelDbSource {
-    pub(crate) fn open(path: &Path) -> Result<LevelDbSource, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<LevelDbSource> {
         let Some(dir) = leveldb_at(path) else {
             let path = path.display();
             return Err(Failure::other(format!(
@@ -51,7 +51,7 @@ impl LevelDbSource {
 }
 
 impl EntrySource for LevelDbSource {
-    fn advance(&mut self) -> Result<Step<'_>, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>> {
         let moved = if self.is_begun {
             self.cursor.next()
         } else {
@@ -68,7 +68,7 @@ impl EntrySource for LevelDbSource {
 }
 
 /// Exports entries to a directory.
-pub(crate) fn export(request: &Export) -> Result<(), Failure> {
+pub(crate) fn export(request: &Export) -> Result<()> {
     let reader = &DatabaseReader::open(request.directory)?;
     let ExportTarget::Made(made) = &ExportTarget::of(request.target)? else {
         let message = "the format leveldb needs the name of a directory to make";
@@ -98,7 +98,7 @@ pub(crate) fn export(request: &Export) -> Result<(), Failure> {
 }
 
 /// Writes what is missing. Returns what the whole holds.
-fn write(request: &Export, reader: &DatabaseReader, made: &Made) -> Result<Contents, Failure> {
+fn write(request: &Export, reader: &DatabaseReader, made: &Made) -> Result<Contents> {
     let failed = Failure::of_leveldb(&made.partial);
     let dir = RealEnv::new().open_dir(&made.partial, true);
     let dir = dir.map_err(&failed)?;
@@ -129,7 +129,7 @@ fn write(request: &Export, reader: &DatabaseReader, made: &Made) -> Result<Conte
 }
 
 /// Reads the new database.
-fn read_back(made: &Made, order: &Order) -> Result<Contents, Failure> {
+fn read_back(made: &Made, order: &Order) -> Result<Contents> {
     let path = &made.partial;
     let opened = RealEnv::new().open_dir(path, false);
     let dir = opened.map_err(Failure::of_leveldb(path))?;

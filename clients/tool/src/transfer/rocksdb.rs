@@ -8,7 +8,7 @@ use cairndb_foreign::{ForeignError, RocksCursor, RocksDb, rocksdb_families};
 use super::formats::encoder::check_lengths;
 use super::formats::families::{Families, Family};
 use super::source::{EntrySource, Step};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// An open database and its families.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct RocksDatabase {
 struct Messages(PathBuf);
 
 impl Messages {
-    fn new() -> Result<Messages, Failure> {
+    fn new() -> Result<Messages> {
         let path = std::env::temp_dir().join(format!("cairn-{}", std::process::id()));
         let made = std::fs::create_dir(&path);
         made.map_err(|error| Failure::other(format!("{}: {error}", path.display())))?;
@@ -52,7 +52,7 @@ fn failure(path: &Path, error: &ForeignError) -> Failure {
 impl RocksDatabase {
     /// Opens the families that were chosen; all of them if there was no choice. A database of one
     /// family then has no prefix, and otherwise each has its name and `/`.
-    pub(crate) fn open(path: &Path, chosen: &Families) -> Result<RocksDatabase, Failure> {
+    pub(crate) fn open(path: &Path, chosen: &Families) -> Result<RocksDatabase> {
         let messages = Messages::new()?;
         let failed = |error: ForeignError| failure(path, &error);
         let names = rocksdb_families(path, &messages.0).map_err(failed)?;
@@ -99,7 +99,7 @@ pub(crate) struct RocksSource<'a> {
 
 impl RocksSource<'_> {
     /// Begins the next family. Returns whether there is one.
-    fn begin_family(&mut self) -> Result<bool, Failure> {
+    fn begin_family(&mut self) -> Result<bool> {
         let Some(family) = self.of.families.get(self.next_family) else {
             return Ok(false);
         };
@@ -116,7 +116,7 @@ impl RocksSource<'_> {
 }
 
 impl EntrySource for RocksSource<'_> {
-    fn advance(&mut self) -> Result<Step<'_>, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>> {
         if let Some(cursor) = &mut self.cursor {
             let moved = cursor.next();
             moved.map_err(|error| failure(&self.of.path, &error))?;

@@ -10,7 +10,7 @@ use data_encoding::BASE64;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Bytes that are Base64 in the JSON object.
 pub(crate) mod base64 {
@@ -72,7 +72,7 @@ impl Saved {
     }
 
     /// Reads the state; `None` if there is none.
-    pub(crate) fn load<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
+    pub(crate) fn load<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         let name = self.path.display();
         let text = match fs::read(&self.path) {
             Ok(text) => text,
@@ -93,7 +93,7 @@ impl Saved {
     }
 
     /// Replaces the state, durably.
-    pub(crate) fn save<T: Serialize>(&self, state: &T) -> Result<(), Failure> {
+    pub(crate) fn save<T: Serialize>(&self, state: &T) -> Result<()> {
         let failed = |error: &dyn std::fmt::Display| {
             let name = self.path.display();
             Failure::other(format!("the position cannot be saved in {name}: {error}"))
@@ -114,7 +114,7 @@ impl Saved {
     }
 
     /// Removes the state, if there is any.
-    pub(crate) fn remove(&self) -> Result<(), Failure> {
+    pub(crate) fn remove(&self) -> Result<()> {
         for path in [&beside(&self.path, ".new"), &self.path] {
             match fs::remove_file(path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {

@@ -1,6 +1,6 @@
 //! What an import reads from: entries one after the other, from any format.
 
-use crate::failure::Failure;
+use crate::failure::Result;
 
 /// What a step has found.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) trait EntrySource {
     ///
     /// # Errors
     /// Errors after which nothing more can be read.
-    fn advance(&mut self) -> Result<Step<'_>, Failure>;
+    fn advance(&mut self) -> Result<Step<'_>>;
 
     /// Bytes read so far, and of the whole; `None` if that is not known.
     fn progress(&self) -> Option<(u64, u64)> {

@@ -8,7 +8,7 @@ use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::saved::{Saved, beside};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// Where an export goes.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct Made {
 
 impl ExportTarget {
     /// Checks that nothing would be overwritten. `None` and `-` are stdout.
-    pub(crate) fn of(path: Option<&Path>) -> Result<ExportTarget, Failure> {
+    pub(crate) fn of(path: Option<&Path>) -> Result<ExportTarget> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             return Ok(ExportTarget::Stdout);
         };
@@ -59,7 +59,7 @@ impl ExportTarget {
 
 impl Made {
     /// Removes what an interrupted export has left.
-    pub(crate) fn restart(&self) -> Result<(), Failure> {
+    pub(crate) fn restart(&self) -> Result<()> {
         let removed = match fs::metadata(&self.partial) {
             Ok(found) if found.is_dir() => fs::remove_dir_all(&self.partial),
             Ok(_) => fs::remove_file(&self.partial),
@@ -70,7 +70,7 @@ impl Made {
     }
 
     /// Fails if there is a file of the unfinished name that no export has left.
-    pub(crate) fn check_unclaimed(&self) -> Result<(), Failure> {
+    pub(crate) fn check_unclaimed(&self) -> Result<()> {
         if !self.partial.exists() {
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl Made {
     }
 
     /// Opens the unfinished file, and cuts it to `len` bytes.
-    pub(crate) fn open_partial(&self, len: u64) -> Result<File, Failure> {
+    pub(crate) fn open_partial(&self, len: u64) -> Result<File> {
         let open = || {
             let mut options = OpenOptions::new();
             let options = options.create(true).write(true).truncate(false);
@@ -101,7 +101,7 @@ impl Made {
     }
 
     /// Gives what is complete its name, durably.
-    pub(crate) fn finish(&self) -> Result<(), Failure> {
+    pub(crate) fn finish(&self) -> Result<()> {
         let rename = || {
             fs::rename(&self.partial, &self.path)?;
             let parent = self.partial.parent();

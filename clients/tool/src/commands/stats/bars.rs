@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::figures::{Figures, Files};
-use crate::failure::{Failure, ORIGINAL};
+use crate::failure::{ORIGINAL, Result};
 use crate::output::{Output, counted, size};
 use crate::terminal;
 
@@ -97,7 +97,7 @@ impl Canvas {
 }
 
 /// Prints bars in proportion to the longest one.
-pub(crate) fn print_bars(bars: &[Bar], output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn print_bars(bars: &[Bar], output: &mut Output) -> Result<()> {
     let room = terminal::columns().map(|columns| {
         let left = columns.saturating_sub(LABEL_COLUMNS + SIZE_COLUMNS + GAP);
         left.clamp(1, WIDE_BAR_COLUMNS_MAX)
@@ -117,7 +117,7 @@ pub(crate) fn print_bars(bars: &[Bar], output: &mut Output) -> Result<(), Failur
 }
 
 /// Prints the figures.
-pub(super) fn print(figures: &Figures, output: &mut Output) -> Result<(), Failure> {
+pub(super) fn print(figures: &Figures, output: &mut Output) -> Result<()> {
     let count = |name: &str| number(&figures.stats, name);
     output.text(&format!(
         "{} in {}, {} among them; {}",

@@ -8,7 +8,7 @@ use cairndb_format::name::FileKind;
 use serde_json::Value;
 
 use crate::commands::originals;
-use crate::failure::{Failure, ORIGINAL};
+use crate::failure::{Failure, ORIGINAL, Result};
 
 /// Bytes of the files in a directory, by kind.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ pub(super) struct Figures {
 
 impl Figures {
     /// Reads the figures of the open database in `path`.
-    pub(super) fn read(db: &Db, path: &Path) -> Result<Figures, Failure> {
+    pub(super) fn read(db: &Db, path: &Path) -> Result<Figures> {
         Ok(Figures {
             files: files(path).map_err(Failure::of(path))?,
             space: property(db, "cairndb.space")?,
@@ -82,7 +82,7 @@ impl Figures {
     }
 }
 
-fn property(db: &Db, name: &str) -> Result<Value, Failure> {
+fn property(db: &Db, name: &str) -> Result<Value> {
     let text = db.property(name).unwrap_or_default();
     serde_json::from_str(&text)
         .map_err(|error| Failure::other(format!("the property {name} is not JSON: {error}")))

@@ -4,7 +4,7 @@ use cairndb::Error;
 use cairndb_leveldb::{FileName, LogReader, WriteBatch};
 
 use super::manifest::{print_records, state};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
 use crate::inspect::source::{InspectedDir, not_a};
@@ -14,7 +14,7 @@ pub(in crate::inspect) fn print(
     source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     if let Some(found) = file {
         if !matches!(FileName::parse(found), Some(FileName::Log(_))) {
             return Err(not_a(found, "log"));
@@ -47,7 +47,7 @@ fn print_log(
     word: Option<&'static str>,
     entries: bool,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let file = source.named_file(found)?;
     let row = Row::new("log")
         .text("file", found.to_owned())
@@ -72,7 +72,7 @@ fn print_record(
     offset: u64,
     entries: bool,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let placed = |error: Error| error.file(reader.name()).offset(offset);
     let batch = match WriteBatch::decode(reader.payload()) {
         Ok(batch) => batch,

@@ -9,7 +9,7 @@ use cairndb_leveldb::{
 };
 
 use crate::escape::escaped;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
 use crate::inspect::source::{InspectedDir, not_a};
@@ -19,7 +19,7 @@ pub(in crate::inspect) fn print(
     source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let found = match file {
         Some(found) if matches!(FileName::parse(found), Some(FileName::Manifest(_))) => {
             found.to_owned()
@@ -56,8 +56,8 @@ pub(super) fn print_records(
     found: &str,
     depth: usize,
     printer: &mut Printer,
-    print: impl Fn(&LogReader, u64, &mut Printer) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    print: impl Fn(&LogReader, u64, &mut Printer) -> Result<()>,
+) -> Result<()> {
     let failure = source.failure();
     let mut reader = LogReader::new(file, found);
     loop {
@@ -78,7 +78,7 @@ pub(super) fn print_records(
 pub(super) fn state(
     source: &InspectedDir,
     printer: &mut Printer,
-) -> Result<Option<ManifestSalvage>, Failure> {
+) -> Result<Option<ManifestSalvage>> {
     let read = |number| match ManifestSalvage::read(&*source.dir, number) {
         Ok(mut state) => {
             let damage = std::mem::take(&mut state.damage);
@@ -108,7 +108,7 @@ pub(super) fn table_row<'a>(kind: &'static str, found: String, table: &'a NewTab
         .bytes("last", user_key(&table.largest))
 }
 
-fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<(), Failure> {
+fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<()> {
     if let Some(name) = &edit.comparator {
         let row = Row::new("comparator").text("name", escaped(name.as_bytes()));
         printer.row(1, &row)?;

@@ -13,7 +13,7 @@ use cairndb_leveldb::{
 
 use super::manifest::{state, table_row};
 use crate::escape::escaped;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
 use crate::inspect::source::{InspectedDir, not_a};
@@ -24,7 +24,7 @@ pub(in crate::inspect) fn print(
     source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     if let Some(found) = file {
         let name = FileName::parse(found);
         if !matches!(name, Some(FileName::Table(_) | FileName::OldTable(_))) {
@@ -72,7 +72,7 @@ pub(in crate::inspect) fn print(
 }
 
 /// Returns the order of the keys. Blocks can only be verified in it.
-fn order_of(comparator: Option<&str>) -> Result<Order, Failure> {
+fn order_of(comparator: Option<&str>) -> Result<Order> {
     match comparator {
         None => Ok(Order::Bytewise),
         Some(name) => orders::find(name).ok_or_else(|| orders::unknown(name)),
@@ -84,7 +84,7 @@ fn print_table(
     table: &NewTable,
     order: &Order,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let (new, old) = (
         FileName::Table(table.number),
         FileName::OldTable(table.number),
@@ -150,7 +150,7 @@ fn read(
     order: &Order,
     shown: bool,
     printer: &mut Printer,
-) -> Result<Counts, Failure> {
+) -> Result<Counts> {
     let failure = source.failure();
     let mut salvage = TableSalvage::new(file, found, order).map_err(&failure)?;
     if let Some(error) = salvage.index_error() {
@@ -180,7 +180,7 @@ fn read_block(
     last_key: &mut Option<Vec<u8>>,
     shown: bool,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     while block.valid() {
         counts.entries += 1;
         counts.tombstones += u64::from(block.kind() == Kind::Delete);
@@ -202,7 +202,7 @@ fn read_block(
     Ok(())
 }
 
-fn print_without_manifest(source: &InspectedDir, printer: &mut Printer) -> Result<(), Failure> {
+fn print_without_manifest(source: &InspectedDir, printer: &mut Printer) -> Result<()> {
     let entries = printer.style().entries;
     for found in source.names()? {
         if !matches!(

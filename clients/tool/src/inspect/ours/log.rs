@@ -18,7 +18,7 @@ use cairndb_format::manifest::SegmentRecord;
 use cairndb_format::name::{self, FileKind};
 
 use super::state::ManifestState;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
 use crate::inspect::source::{ATTEMPTS_MAX, InspectedDir, not_a};
@@ -28,7 +28,7 @@ pub(in crate::inspect) fn print(
     source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     if let Some(found) = file {
         if !matches!(FileKind::parse(found), Some(FileKind::Log(_))) {
             return Err(not_a(found, "log segment"));
@@ -75,11 +75,7 @@ struct LogFile {
 }
 
 impl LogFile {
-    fn examine(
-        source: &InspectedDir,
-        found: String,
-        state: &ManifestState,
-    ) -> Result<LogFile, Failure> {
+    fn examine(source: &InspectedDir, found: String, state: &ManifestState) -> Result<LogFile> {
         let failure = source.failure();
         let file = source.named_file(&found)?;
         let mut sector = vec![0; HEADER_BYTES];
@@ -129,7 +125,7 @@ impl LogFile {
         is_named: bool,
         entries: bool,
         printer: &mut Printer,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let row = Row::new("segment")
             .text("file", &*self.name)
             .number("bytes", self.bytes);
@@ -165,11 +161,7 @@ impl LogFile {
 
     /// Reads the segment. While a process writes, what looks damaged is read again until two reads
     /// agree. Returns `None` if the file is used for another segment by now.
-    fn read(
-        &self,
-        source: &InspectedDir,
-        header: &SegmentHeader,
-    ) -> Result<Option<Vec<u8>>, Failure> {
+    fn read(&self, source: &InspectedDir, header: &SegmentHeader) -> Result<Option<Vec<u8>>> {
         let mut gaps: Option<Vec<u64>> = None;
         for _ in 0..ATTEMPTS_MAX {
             let file = source.named_file(&self.name)?;
@@ -204,7 +196,7 @@ impl LogFile {
         header: &SegmentHeader,
         entries: bool,
         printer: &mut Printer,
-    ) -> Result<u64, Failure> {
+    ) -> Result<u64> {
         let mut salvage = SegmentSalvage::new(bytes, header);
         while let Some(found) = salvage.advance() {
             match found {
@@ -229,7 +221,7 @@ impl LogFile {
         record: &Record<'_>,
         entries: bool,
         printer: &mut Printer,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let placed = |error: Error| error.file(self.name.clone()).offset(record.offset);
         let row = Row::new("record")
             .number("offset", record.offset)
@@ -266,7 +258,7 @@ impl LogFile {
         header: &SegmentHeader,
         end: u64,
         printer: &mut Printer,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let closed = state.closed.iter().flat_map(|close| &close.log_ends);
         let closed = closed.filter(|(segment, _)| *segment == header.segment);
         let closed = closed.map(|(_, end)| *end).next();
@@ -285,10 +277,7 @@ impl LogFile {
     }
 }
 
-fn next_header(
-    source: &InspectedDir,
-    record: &SegmentRecord,
-) -> Result<Option<SegmentHeader>, Failure> {
+fn next_header(source: &InspectedDir, record: &SegmentRecord) -> Result<Option<SegmentHeader>> {
     let Some(file) = source.file(&name::log(FileNumber(record.file)))? else {
         return Ok(None);
     };

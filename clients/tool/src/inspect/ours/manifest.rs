@@ -6,7 +6,7 @@ use cairndb_format::name::{self, FileKind};
 
 use super::edits::{Edits, Step};
 use crate::escape::escaped;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
 use crate::inspect::source::{InspectedDir, not_a};
@@ -16,7 +16,7 @@ pub(in crate::inspect) fn print(
     source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let number = match file {
         Some(found) => match FileKind::parse(found) {
             Some(FileKind::Manifest(number)) => {
@@ -33,11 +33,7 @@ pub(in crate::inspect) fn print(
     }
 }
 
-fn print_edits(
-    source: &InspectedDir,
-    number: FileNumber,
-    printer: &mut Printer,
-) -> Result<(), Failure> {
+fn print_edits(source: &InspectedDir, number: FileNumber, printer: &mut Printer) -> Result<()> {
     let failure = source.failure();
     let found = name::manifest(number);
     let bytes = source.dir.size_of(&found).map_err(&failure)?.unwrap_or(0);
@@ -87,7 +83,7 @@ pub(super) fn table_row<'a>(kind: &'static str, table: &'a TableRecord) -> Row<'
     row
 }
 
-fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<(), Failure> {
+fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<()> {
     let mut rows = Vec::new();
     let texts = [
         ("comparator", &edit.comparator),

@@ -9,7 +9,7 @@ use cairndb_format::name;
 use cairndb_format::table::{Salvaged, SalvagedPage, TableFacts, TableSalvage};
 
 use crate::escape::escaped;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
 use crate::orders;
@@ -41,7 +41,7 @@ pub(super) fn print(
     number: FileNumber,
     comparator: Option<&str>,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let found = name::table(number);
     match TableFacts::read(file, number) {
         Ok(facts) => printer.row(0, &facts_row(found, file.size(), &facts))?,
@@ -60,7 +60,7 @@ pub(super) fn print_data(
     number: FileNumber,
     comparator: Option<&str>,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let facts = TableFacts::read(file, number).ok();
     let named = comparator.or(facts.as_ref().map(|facts| &*facts.order));
     let named = named.unwrap_or("leveldb.BytewiseComparator");
@@ -87,7 +87,7 @@ pub(super) fn print_data(
     Ok(())
 }
 
-fn print_page(at: u32, page: &SalvagedPage, printer: &mut Printer) -> Result<(), Failure> {
+fn print_page(at: u32, page: &SalvagedPage, printer: &mut Printer) -> Result<()> {
     let (mut first, mut last) = (Vec::new(), Vec::new());
     page.key_into(0, &mut first);
     page.key_into(page.count() - 1, &mut last);

@@ -9,7 +9,7 @@ use cairndb_base::FileNumber;
 use cairndb_format::manifest::{CleanClose, SegmentRecord, TableRecord, VersionEdit};
 
 use super::edits::{Edits, Step};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::inspect::printer::Printer;
 use crate::inspect::source::InspectedDir;
 
@@ -29,10 +29,7 @@ pub(super) struct ManifestState {
 
 impl ManifestState {
     /// Reads the manifest in use. Damage of it is printed.
-    pub(super) fn read(
-        source: &InspectedDir,
-        printer: &mut Printer,
-    ) -> Result<ManifestState, Failure> {
+    pub(super) fn read(source: &InspectedDir, printer: &mut Printer) -> Result<ManifestState> {
         let read = |number| ManifestState::of(source, FileNumber(number));
         Ok(source.read_manifest(printer, read)?.unwrap_or_default())
     }
@@ -41,7 +38,7 @@ impl ManifestState {
     pub(super) fn of(
         source: &InspectedDir,
         number: FileNumber,
-    ) -> Result<(ManifestState, Vec<Error>), Failure> {
+    ) -> Result<(ManifestState, Vec<Error>)> {
         let mut state = ManifestState::default();
         let mut damage = Vec::new();
         let failure = source.failure();

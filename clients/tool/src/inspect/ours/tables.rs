@@ -12,7 +12,7 @@ use super::manifest::table_row;
 use super::pages;
 use super::state::ManifestState;
 use crate::escape::escaped;
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::inspect::printer::Printer;
 use crate::inspect::row::Row;
 use crate::inspect::source::{InspectedDir, not_a};
@@ -23,7 +23,7 @@ pub(in crate::inspect) fn print(
     source: &InspectedDir,
     file: Option<&str>,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     if let Some(found) = file {
         let Some(FileKind::Table(number)) = FileKind::parse(found) else {
             return Err(not_a(found, "table"));
@@ -87,7 +87,7 @@ fn print_table(
     state: &ManifestState,
     table: &TableRecord,
     printer: &mut Printer,
-) -> Result<(), Failure> {
+) -> Result<()> {
     printer.row(1, &table_row("table", table))?;
     let number = FileNumber(table.file);
     let found = name::table(number);
@@ -118,7 +118,7 @@ fn print_table(
 }
 
 /// Returns whether the process that has the database open has replaced the table meanwhile.
-fn is_replaced(source: &InspectedDir, table: u64) -> Result<bool, Failure> {
+fn is_replaced(source: &InspectedDir, table: u64) -> Result<bool> {
     if !source.is_live {
         return Ok(false);
     }
@@ -130,7 +130,7 @@ fn is_replaced(source: &InspectedDir, table: u64) -> Result<bool, Failure> {
 }
 
 /// Prints what the tables in the directory say about themselves.
-fn print_without_manifest(source: &InspectedDir, printer: &mut Printer) -> Result<(), Failure> {
+fn print_without_manifest(source: &InspectedDir, printer: &mut Printer) -> Result<()> {
     for found in source.names()? {
         let Some(FileKind::Table(number)) = FileKind::parse(&found) else {
             continue;

@@ -17,7 +17,7 @@ use memchr::{memchr, memchr2, memchr3};
 use super::encoder::{Encoder, check_lengths};
 use crate::coding::Coding;
 use crate::escape::typed;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::transfer::input::Input;
 use crate::transfer::source::{EntrySource, Step};
 
@@ -154,7 +154,7 @@ impl CsvSource {
 }
 
 impl EntrySource for CsvSource {
-    fn advance(&mut self) -> Result<Step<'_>, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>> {
         loop {
             let first = self.input.line_number() + 1;
             let (mut is_open, delimiter) = (false, self.form.delimiter);

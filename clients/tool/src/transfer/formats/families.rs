@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::coding::Coding;
 use crate::escape::typed;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 
 /// The families that were chosen; none if there was no choice.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ impl Family {
 
 impl Families {
     /// Reads arguments of the form `NAME` or `NAME=PREFIX`.
-    pub(crate) fn read(arguments: &[OsString]) -> Result<Families, Failure> {
+    pub(crate) fn read(arguments: &[OsString]) -> Result<Families> {
         let mut chosen: Vec<Family> = Vec::new();
         for argument in arguments {
             let text = argument.as_bytes();
@@ -68,7 +68,7 @@ impl Families {
     }
 
     /// Fails if a family was chosen that is not among those that a source has.
-    pub(crate) fn check(&self, source: &str, noun: &str, names: &[Vec<u8>]) -> Result<(), Failure> {
+    pub(crate) fn check(&self, source: &str, noun: &str, names: &[Vec<u8>]) -> Result<()> {
         let missing = self
             .chosen
             .iter()

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::encoder::{Encoder, check_lengths};
 use crate::coding::{Coding, append_json_entry};
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::transfer::input::Input;
 use crate::transfer::source::{EntrySource, Step};
 
@@ -120,7 +120,7 @@ impl JsonSource {
 }
 
 impl EntrySource for JsonSource {
-    fn advance(&mut self) -> Result<Step<'_>, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>> {
         loop {
             let Some(line) = self.input.line()? else {
                 return Ok(Step::End);

@@ -6,7 +6,7 @@ use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crc32c::crc32c_append;
 
 use super::encoder::{Encoder, check_lengths};
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::transfer::contents::Contents;
 use crate::transfer::input::Input;
 use crate::transfer::source::{EntrySource, Step};
@@ -93,7 +93,7 @@ pub(crate) struct NativeSource {
 
 impl NativeSource {
     /// Reads the header.
-    pub(crate) fn new(mut input: Input) -> Result<NativeSource, Failure> {
+    pub(crate) fn new(mut input: Input) -> Result<NativeSource> {
         let header = input.bytes(HEADER_BYTES)?.to_vec();
         let name = input.name();
         if !header.starts_with(&MAGIC) {
@@ -120,7 +120,7 @@ impl NativeSource {
     }
 
     /// Reads a block. Returns false after the trailer.
-    fn read_block(&mut self) -> Result<bool, Failure> {
+    fn read_block(&mut self) -> Result<bool> {
         let offset = self.input.taken();
         let failed = |input: &Input, reason: &str| damaged(input.name(), offset, reason);
         let head = self.input.bytes(BLOCK_HEAD_BYTES)?;
@@ -168,7 +168,7 @@ impl NativeSource {
 }
 
 impl EntrySource for NativeSource {
-    fn advance(&mut self) -> Result<Step<'_>, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>> {
         while self.at == self.block.len() || self.has_ended {
             if self.has_ended || !self.read_block()? {
                 return Ok(Step::End);

@@ -12,7 +12,7 @@ use super::encoder::{Encoder, check_lengths};
 use super::families::Families;
 use crate::coding::Coding;
 use crate::escape::escaped;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::transfer::contents::Contents;
 use crate::transfer::input::Input;
 use crate::transfer::source::{EntrySource, Step};
@@ -177,7 +177,7 @@ impl DumpSource {
     }
 
     /// Reads a header. Returns whether there is one.
-    fn read_header(&mut self) -> Result<bool, Failure> {
+    fn read_header(&mut self) -> Result<bool> {
         let mut section = Section::default();
         let (mut has_version, mut database) = (false, Vec::new());
         loop {
@@ -209,7 +209,7 @@ impl DumpSource {
         Ok(true)
     }
 
-    fn begin_section(&mut self, mut section: Section, database: Vec<u8>) -> Result<(), Failure> {
+    fn begin_section(&mut self, mut section: Section, database: Vec<u8>) -> Result<()> {
         if self.families.is_empty() {
             if !self.names.is_empty() {
                 return Err(self.failure(
@@ -229,7 +229,7 @@ impl DumpSource {
     }
 
     /// Reads a key and its value; `None` is the end of the section.
-    fn read_entry(&mut self) -> Result<Option<Result<(), String>>, Failure> {
+    fn read_entry(&mut self) -> Result<Option<Result<(), String>>> {
         let Some(line) = self.input.line()? else {
             return Err(self.cut_off());
         };
@@ -298,7 +298,7 @@ impl Section {
 }
 
 impl EntrySource for DumpSource {
-    fn advance(&mut self) -> Result<Step<'_>, Failure> {
+    fn advance(&mut self) -> Result<Step<'_>> {
         loop {
             if !self.in_data && !self.read_header()? {
                 let (source, names) = (self.input.name(), &self.names);
