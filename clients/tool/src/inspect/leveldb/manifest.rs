@@ -109,10 +109,10 @@ pub(super) fn table_row<'a>(kind: &'static str, found: String, table: &'a NewTab
 }
 
 fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<()> {
-    if let Some(name) = &edit.comparator {
-        let row = Row::new("comparator").text("name", escaped(name.as_bytes()));
-        printer.row(1, &row)?;
-    }
+    let mut rows = Vec::new();
+    let name = edit.comparator.iter();
+    let name = name.map(|name| escaped(name.as_bytes()));
+    rows.extend(name.map(|name| Row::new("comparator").text("name", name)));
     let numbers = [
         ("log", edit.log),
         ("previous_log", edit.previous_log),
@@ -120,21 +120,19 @@ fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<()> {
         ("last_seq", edit.last_seq),
     ];
     for (kind, number) in numbers {
-        if let Some(number) = number {
-            printer.row(1, &Row::new(kind).number("number", number))?;
-        }
+        rows.extend(number.map(|number| Row::new(kind).number("number", number)));
     }
     for (level, key) in &edit.compact_pointers {
         let row = Row::new("compact_pointer").number("level", *level as u64);
-        printer.row(1, &row.bytes("key", user_key(key)))?;
+        rows.push(row.bytes("key", user_key(key)));
     }
     for (level, number) in &edit.removed {
         let row = Row::new("removed_table").text("file", FileName::Table(*number).to_string());
-        printer.row(1, &row.number("level", *level as u64))?;
+        rows.push(row.number("level", *level as u64));
     }
-    for table in &edit.added {
+    rows.extend(edit.added.iter().map(|table| {
         let found = FileName::Table(table.number).to_string();
-        printer.row(1, &table_row("added_table", found, table))?;
-    }
-    Ok(())
+        table_row("added_table", found, table)
+    }));
+    rows.iter().try_for_each(|row| printer.row(1, row))
 }

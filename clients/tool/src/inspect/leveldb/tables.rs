@@ -32,23 +32,18 @@ pub(in crate::inspect) fn print(
         }
         let opened = source.named_file(found)?;
         let comparator = state(source, printer)?.and_then(|state| state.comparator);
-        let row = Row::new("table").text("file", found.to_owned());
-        printer.row(0, &row.number("bytes", opened.size()))?;
         let order = order_of(comparator.as_deref())?;
-        let counts = read(source, opened, found, &order, true, printer)?;
-        return printer.row(1, &counts.row());
+        return print_alone(source, opened, found, &order, (0, true), printer);
     }
     let Some(state) = state(source, printer)? else {
         return print_without_manifest(source, printer);
     };
     let tables = || state.tables.values();
     let comparator = state.comparator.as_deref();
+    let name = comparator.unwrap_or("unknown");
     let row = Row::new("database")
         .text("manifest", FileName::Manifest(state.number).to_string())
-        .text(
-            "comparator",
-            escaped(comparator.unwrap_or("unknown").as_bytes()),
-        )
+        .text("comparator", escaped(name.as_bytes()))
         .number("tables", tables().count() as u64)
         .number("bytes", tables().map(|table| table.size).sum())
         .number("last_seq", state.last_seq);
@@ -85,15 +80,13 @@ fn print_table(
     order: &Order,
     printer: &mut Printer,
 ) -> Result<()> {
-    let (new, old) = (
-        FileName::Table(table.number),
-        FileName::OldTable(table.number),
-    );
-    let (mut found, mut file) = (new.to_string(), source.file(&new.to_string())?);
+    let mut found = FileName::Table(table.number).to_string();
+    let mut file = source.file(&found)?;
     if file.is_none() {
-        file = source.file(&old.to_string())?;
+        let old = FileName::OldTable(table.number).to_string();
+        file = source.file(&old)?;
         if file.is_some() {
-            found = old.to_string();
+            found = old;
         }
     }
     printer.row(1, &table_row("table", found.clone(), table))?;
@@ -205,19 +198,28 @@ fn read_block(
 fn print_without_manifest(source: &InspectedDir, printer: &mut Printer) -> Result<()> {
     let entries = printer.style().entries;
     for found in source.names()? {
-        if !matches!(
-            FileName::parse(&found),
-            Some(FileName::Table(_) | FileName::OldTable(_))
-        ) {
-            continue;
+        let name = FileName::parse(&found);
+        if let Some(FileName::Table(_) | FileName::OldTable(_)) = name
+            && let Some(file) = source.file(&found)?
+        {
+            let order = &Order::Bytewise;
+            print_alone(source, file, &found, order, (1, entries), printer)?;
         }
-        let Some(file) = source.file(&found)? else {
-            continue;
-        };
-        let row = Row::new("table").text("file", found.clone());
-        printer.row(1, &row.number("bytes", file.size()))?;
-        let counts = read(source, file, &found, &Order::Bytewise, entries, printer)?;
-        printer.row(2, &counts.row())?;
     }
     Ok(())
+}
+
+/// Prints a table of which the manifest says nothing, and its blocks and entries if `shown`.
+fn print_alone(
+    source: &InspectedDir,
+    file: Arc<dyn ReadFile>,
+    found: &str,
+    order: &Order,
+    (depth, shown): (usize, bool),
+    printer: &mut Printer,
+) -> Result<()> {
+    let row = Row::new("table").text("file", found.to_owned());
+    printer.row(depth, &row.number("bytes", file.size()))?;
+    let counts = read(source, file, found, order, shown, printer)?;
+    printer.row(depth + 1, &counts.row())
 }

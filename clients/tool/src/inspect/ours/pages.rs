@@ -18,7 +18,7 @@ use crate::orders;
 const PAGE_BYTES: u64 = 4096;
 
 /// Returns the row of what a table says about itself.
-pub(super) fn facts_row(found: String, bytes: u64, facts: &TableFacts) -> Row<'_> {
+fn facts_row(found: String, bytes: u64, facts: &TableFacts) -> Row<'_> {
     let summary = &facts.summary;
     Row::new("table")
         .text("file", found)
@@ -35,23 +35,28 @@ pub(super) fn facts_row(found: String, bytes: u64, facts: &TableFacts) -> Row<'_
         .bytes("last", &summary.largest)
 }
 
-/// Prints a table with its pages and entries. `comparator` is the one that the manifest names.
+/// Prints what a table says about itself, and its pages and entries if `shown`. `comparator` is the
+/// one that the manifest names.
 pub(super) fn print(
     file: &Arc<dyn ReadFile>,
     number: FileNumber,
     comparator: Option<&str>,
+    (depth, shown): (usize, bool),
     printer: &mut Printer,
 ) -> Result<()> {
     let found = name::table(number);
     match TableFacts::read(file, number) {
-        Ok(facts) => printer.row(0, &facts_row(found, file.size(), &facts))?,
+        Ok(facts) => printer.row(depth, &facts_row(found, file.size(), &facts))?,
         Err(error) => {
             let row = Row::new("table").text("file", found);
-            printer.row(0, &row.number("bytes", file.size()))?;
-            printer.damage(1, error)?;
+            printer.row(depth, &row.number("bytes", file.size()))?;
+            printer.damage(depth + 1, error)?;
         }
     }
-    print_data(file, number, comparator, printer)
+    if shown {
+        print_data(file, number, comparator, printer)?;
+    }
+    Ok(())
 }
 
 /// Prints the data pages of a table. The damage of its meta block has been printed.

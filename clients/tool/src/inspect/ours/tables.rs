@@ -31,7 +31,7 @@ pub(in crate::inspect) fn print(
         let opened = source.named_file(found)?;
         let state = ManifestState::read(source, printer)?;
         let name = state.comparator.as_deref();
-        return pages::print(&opened, number, name, printer);
+        return pages::print(&opened, number, name, (0, true), printer);
     }
     let state = ManifestState::read(source, printer)?;
     let Some(manifest) = state.manifest else {
@@ -104,10 +104,8 @@ fn print_table(
             printer.damage(2, wrong("the table is not the one that the manifest names"))?;
         }
         Ok(_) if file.size() != table.bytes => {
-            printer.damage(
-                2,
-                wrong("the table has another length than the manifest states"),
-            )?;
+            let what = "the table has another length than the manifest states";
+            printer.damage(2, wrong(what))?;
         }
         Ok(_) => {}
     }
@@ -138,24 +136,8 @@ fn print_without_manifest(source: &InspectedDir, printer: &mut Printer) -> Resul
         let Some(file) = source.file(&found)? else {
             continue;
         };
-        match TableFacts::read(&file, number) {
-            Err(error) => {
-                printer.row(
-                    1,
-                    &Row::new("table")
-                        .text("file", found)
-                        .number("bytes", file.size()),
-                )?;
-                printer.damage(2, error)?;
-            }
-            Ok(facts) => {
-                let row = pages::facts_row(found, file.size(), &facts);
-                printer.row(1, &row)?;
-            }
-        }
-        if printer.style().entries {
-            pages::print_data(&file, number, None, printer)?;
-        }
+        let shown = printer.style().entries;
+        pages::print(&file, number, None, (1, shown), printer)?;
     }
     Ok(())
 }

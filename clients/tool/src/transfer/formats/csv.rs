@@ -99,7 +99,8 @@ pub(crate) struct CsvSource {
     form: CsvForm,
     is_first: bool,
     layout: Layout,
-    fields: Fields,
+    /// Key, value, and a field of another column, without quotes.
+    fields: [Vec<u8>; 3],
     key: Vec<u8>,
     value: Vec<u8>,
     /// Bytes of the lines in which the end of a record was looked for.
@@ -110,19 +111,9 @@ pub(crate) struct CsvSource {
 /// Where the two fields are in a record.
 #[derive(Clone, Copy)]
 struct Layout {
-    key: usize,
-    value: usize,
+    places: [usize; 2],
     /// Number of all fields.
     width: usize,
-}
-
-/// The two fields of a record, without quotes.
-#[derive(Default)]
-struct Fields {
-    key: Vec<u8>,
-    value: Vec<u8>,
-    /// A field of another column.
-    other: Vec<u8>,
 }
 
 impl CsvSource {
@@ -132,11 +123,10 @@ impl CsvSource {
             form,
             is_first: true,
             layout: Layout {
-                key: 0,
-                value: 1,
+                places: [0, 1],
                 width: 2,
             },
-            fields: Fields::default(),
+            fields: [const { Vec::new() }; 3],
             key: Vec::new(),
             value: Vec::new(),
             #[cfg(test)]
@@ -147,8 +137,9 @@ impl CsvSource {
     /// Decodes the fields.
     fn decode(&mut self) -> Result<(), String> {
         let coding = self.form.coding;
-        decode(coding, "key", &self.fields.key, &mut self.key)?;
-        decode(coding, "value", &self.fields.value, &mut self.value)?;
+        let [key, value, _] = &self.fields;
+        decode(coding, "key", key, &mut self.key)?;
+        decode(coding, "value", value, &mut self.value)?;
         check_lengths(&self.key, &self.value)
     }
 }
@@ -182,9 +173,9 @@ impl EntrySource for CsvSource {
                 })?;
                 continue;
             }
-            let split = self.fields.split(record, delimiter, self.layout);
-            let found = [&*self.fields.key, &self.fields.value];
-            if is_first && split.is_ok() && found == self.form.header() {
+            let split = self.layout.split(record, delimiter, &mut self.fields);
+            let [key, value, _] = &self.fields;
+            if is_first && split.is_ok() && [&**key, value] == self.form.header() {
                 continue;
             }
             let parsed = match split {
@@ -277,32 +268,24 @@ impl Layout {
                 }
             })
         };
-        let [key, value] = form.header();
-        Ok(Layout {
-            key: find(key)?,
-            value: find(value)?,
-            width: names.len(),
-        })
+        let ([key, value], width) = (form.header(), names.len());
+        let places = [find(key)?, find(value)?];
+        Ok(Layout { places, width })
     }
-}
 
-impl Fields {
     /// Takes the fields of a record.
-    fn split(&mut self, record: &[u8], delimiter: u8, layout: Layout) -> Result<(), String> {
+    fn split(self, record: &[u8], delimiter: u8, out: &mut [Vec<u8>; 3]) -> Result<(), String> {
         let (mut count, mut rest) = (0, Some(record));
-        while let Some(text) = rest.filter(|_| count < layout.width) {
-            let out = match count {
-                at if at == layout.key => &mut self.key,
-                at if at == layout.value => &mut self.value,
-                _ => &mut self.other,
-            };
-            rest = take_field(text, delimiter, out)?.strip_prefix(&[delimiter]);
+        while let Some(text) = rest.filter(|_| count < self.width) {
+            let place = self.places.iter().position(|place| *place == count);
+            let field = &mut out[place.unwrap_or(2)];
+            rest = take_field(text, delimiter, field)?.strip_prefix(&[delimiter]);
             count += 1;
         }
-        if count == layout.width && rest.is_none() {
+        if count == self.width && rest.is_none() {
             return Ok(());
         }
-        let fields = match layout.width {
+        let fields = match self.width {
             2 => "two fields, key and value".to_owned(),
             width => format!("{width} fields, as the header has"),
         };

@@ -35,6 +35,8 @@ impl Encoder for JsonForm {
 enum Field<'a> {
     Text(Cow<'a, str>),
     Base64(Cow<'a, str>),
+    /// The text of a number, a word, an array or an object.
+    Json(&'a str),
 }
 
 struct FieldVisitor;
@@ -83,19 +85,15 @@ struct Line<F> {
 }
 
 /// A field of any kind.
-enum AnyField<'a> {
-    Field(Field<'a>),
-    /// The text of a number, a word, an array or an object.
-    Json(&'a str),
-}
+struct AnyField<'a>(Field<'a>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for AnyField<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<AnyField<'a>, D::Error> {
         let json = <&RawValue>::deserialize(deserializer)?.get();
         match serde_json::from_str(json) {
-            Ok(field) => Ok(AnyField::Field(field)),
+            Ok(field) => Ok(AnyField(field)),
             Err(error) if json.starts_with('"') => Err(serde::de::Error::custom(error)),
-            Err(_) => Ok(AnyField::Json(json)),
+            Err(_) => Ok(AnyField(Field::Json(json))),
         }
     }
 }
@@ -155,19 +153,20 @@ fn parse(
         ));
     }
     let explained = |error: serde_json::Error| explanation(line, &error);
-    let line: Line<AnyField<'_>> = if form.takes_json {
-        serde_json::from_slice(line).map_err(explained)?
+    let fields = if form.takes_json {
+        let line: Line<AnyField<'_>> = serde_json::from_slice(line).map_err(explained)?;
+        [line.key.0, line.value.0]
     } else {
         let line: Line<Field<'_>> = serde_json::from_slice(line).map_err(explained)?;
-        Line {
-            key: AnyField::Field(line.key),
-            value: AnyField::Field(line.value),
-        }
+        [line.key, line.value]
     };
-    decode(&line.key, form.coding, key)
-        .map_err(|reason| format!("the key cannot be read: {reason}"))?;
-    decode(&line.value, form.coding, value)
-        .map_err(|reason| format!("the value cannot be read: {reason}"))?;
+    for (field, name, out) in [
+        (&fields[0], "key", &mut *key),
+        (&fields[1], "value", &mut *value),
+    ] {
+        let decoded = decode(field, form.coding, out);
+        decoded.map_err(|reason| format!("the {name} cannot be read: {reason}"))?;
+    }
     check_lengths(key, value)
 }
 
@@ -214,16 +213,10 @@ fn explanation(line: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-fn decode(field: &AnyField<'_>, coding: Coding, out: &mut Vec<u8>) -> Result<(), String> {
+fn decode(field: &Field<'_>, coding: Coding, out: &mut Vec<u8>) -> Result<(), String> {
     out.clear();
-    let field = match field {
-        AnyField::Field(field) => field,
-        AnyField::Json(json) => {
-            out.extend_from_slice(json.as_bytes());
-            return Ok(());
-        }
-    };
     match (field, coding) {
+        (Field::Json(text), _) => out.extend_from_slice(text.as_bytes()),
         (Field::Text(text), Coding::Text) => out.extend_from_slice(text.as_bytes()),
         (Field::Text(text), coding) => coding.decode_into(text.as_bytes(), out)?,
         (Field::Base64(text), Coding::Text) => {
