@@ -1,8 +1,7 @@
-//! The commands, one function each.
+//! The commands, a function each.
 
 mod copy;
 mod generate;
-mod inspect;
 mod leveldb;
 mod originals;
 mod read;
@@ -18,6 +17,7 @@ use std::path::Path;
 
 use crate::arguments::Command;
 use crate::failure::{Code, Failure, Result};
+use crate::inspect::{Part, Style, print};
 use crate::progress::interrupt;
 use transfer::given;
 
@@ -72,9 +72,18 @@ fn carry_out(command: &Command) -> Result<()> {
         Command::Put(arguments) => write::put(arguments),
         Command::Delete(arguments) => write::delete(arguments),
         Command::Stats(arguments) => stats::stats(arguments),
-        Command::Tables(arguments) => inspect::tables(arguments),
-        Command::Log(arguments) => inspect::log(arguments),
-        Command::Manifest(arguments) => inspect::manifest(arguments),
+        Command::Tables(it) => {
+            let style = Style::new(it.coding, it.json, it.entries);
+            print(Part::Tables, &it.directory, it.file.as_deref(), style)
+        }
+        Command::Log(it) => {
+            let style = Style::new(it.coding, it.json, it.entries);
+            print(Part::Log, &it.directory, it.file.as_deref(), style)
+        }
+        Command::Manifest(it) => {
+            let style = Style::new(it.coding, it.json, false);
+            print(Part::Manifest, &it.directory, it.file.as_deref(), style)
+        }
         Command::Verify(arguments) => whole::verify(arguments),
         Command::Repair(arguments) => repair::repair(arguments),
         Command::Compact(arguments) => whole::compact(arguments),

@@ -15,7 +15,7 @@ use cairndb_leveldb::{Database, ReadOptions, UnknownOrder};
 use crate::failure::{Failure, Result};
 use crate::orders;
 use crate::progress::{Progress, watched};
-use crate::range::{Range, Walk};
+use crate::range::{Range, walk};
 use crate::transfer::Contents;
 
 /// Returns the options that every command opens with.
@@ -139,15 +139,14 @@ impl DatabaseReader {
     ) -> Result<()> {
         let order = self.order(path);
         range.check(&order)?;
-        let walk = Walk {
-            range,
-            order,
-            is_backward,
-        };
+        let over = (range, &order);
         match self {
-            DatabaseReader::Cairn(db) => walk.visit(db.cursor(), Failure::of(path), visit),
+            DatabaseReader::Cairn(db) => {
+                walk(db.cursor(), over, is_backward, Failure::of(path), visit)
+            }
             DatabaseReader::LevelDb(database) => {
-                walk.visit(database.cursor(), Failure::of_leveldb(path), visit)
+                let failure = Failure::of_leveldb(path);
+                walk(database.cursor(), over, is_backward, failure, visit)
             }
         }
     }
@@ -163,12 +162,15 @@ impl DatabaseReader {
 /// Reads a database, and returns what it holds.
 pub(crate) fn contents_of(db: &Db, path: &Path) -> Result<Contents> {
     let mut contents = Contents::default();
-    let walk = Walk {
-        range: &Range::default(),
-        order: Order::Bytewise,
-        is_backward: false,
-    };
-    walk.visit(db.cursor(), Failure::of(path), counting(&mut contents))?;
+    let (range, failure) = (Range::default(), Failure::of(path));
+    let visit = counting(&mut contents);
+    walk(
+        db.cursor(),
+        (&range, &Order::Bytewise),
+        false,
+        failure,
+        visit,
+    )?;
     Ok(contents)
 }
 

@@ -34,8 +34,8 @@ pub(crate) enum Part {
 /// Prints a part of the database of one store.
 type Print = fn(&InspectedDir, Option<&str>, &mut Printer) -> Result<()>;
 
-/// Prints a part of the database in `directory`, or one file of that part. What was printed before a
-/// failure stays.
+/// Prints a part of the database in `directory`, or one file of that part. What precedes a failure
+/// is printed.
 pub(crate) fn print(part: Part, directory: &Path, file: Option<&str>, style: Style) -> Result<()> {
     let source = InspectedDir::open(directory)?;
     let mut printer = Printer::new(style)?;

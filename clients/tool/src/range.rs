@@ -128,41 +128,25 @@ macro_rules! cursor {
 cursor!(cairndb::Cursor);
 cursor!(cairndb_leveldb::Cursor);
 
-/// A way over the entries of a range.
-#[derive(Debug)]
-pub(crate) struct Walk<'r> {
-    pub(crate) range: &'r Range,
-    pub(crate) order: Order,
-    pub(crate) is_backward: bool,
-}
-
-impl Walk<'_> {
-    /// Visits entries until `visit` returns false.
-    pub(crate) fn visit(
-        &self,
-        mut cursor: impl Cursor,
-        failure: impl Fn(Error) -> Failure,
-        mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool>,
-    ) -> Result<()> {
-        cursor
-            .begin(self.range, self.is_backward)
-            .map_err(&failure)?;
-        while let Some((key, value)) = cursor.entry() {
-            if !self.holds(key) || !visit(key, value)? {
-                break;
-            }
-            cursor.advance(self.is_backward).map_err(&failure)?;
-        }
-        Ok(())
-    }
-
-    /// Returns whether a key is before the end of the range in the direction.
-    #[inline]
-    fn holds(&self, key: &[u8]) -> bool {
-        match (self.is_backward, &self.range.from, &self.range.to) {
-            (false, _, Some(to)) => self.order.compare(key, to).is_lt(),
-            (true, Some(from), _) => self.order.compare(key, from).is_ge(),
+/// Visits the entries of a range in a direction until `visit` returns false.
+pub(crate) fn walk(
+    mut cursor: impl Cursor,
+    (range, order): (&Range, &Order),
+    is_backward: bool,
+    failure: impl Fn(Error) -> Failure,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool>,
+) -> Result<()> {
+    cursor.begin(range, is_backward).map_err(&failure)?;
+    while let Some((key, value)) = cursor.entry() {
+        let is_inside = match (is_backward, &range.from, &range.to) {
+            (false, _, Some(to)) => order.compare(key, to).is_lt(),
+            (true, Some(from), _) => order.compare(key, from).is_ge(),
             _ => true,
+        };
+        if !is_inside || !visit(key, value)? {
+            break;
         }
+        cursor.advance(is_backward).map_err(&failure)?;
     }
+    Ok(())
 }

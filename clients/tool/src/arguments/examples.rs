@@ -1,8 +1,8 @@
 //! The examples in the help of each command and in its manual page.
 //!
 //! A test runs them in a directory with a database `fruit` of three entries and a LevelDB database
-//! `old`. In `examples.txt`, the examples of a command follow its name; a line that begins with `$ `
-//! is typed, and what follows is what it prints.
+//! `old`. In `examples.txt`, the examples of a command follow its name. A line that begins with
+//! `$ ` is typed; what follows is what it prints.
 
 use clap::Command;
 

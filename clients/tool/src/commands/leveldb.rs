@@ -16,8 +16,8 @@ use crate::progress::Meter;
 use crate::progress::interrupt;
 use crate::range::Range;
 
-/// Reads and checks everything: each table by itself, then all entries in order. Of a database whose
-/// comparator is unknown, checksums are checked, but the order of the keys cannot be.
+/// Reads and checks everything: each table by itself, then all entries in order. Of a database
+/// whose comparator is unknown, checksums are checked, but the order of the keys cannot be.
 pub(super) fn verify(path: &Path, dir: &Arc<dyn Dir>, json: bool) -> Result<()> {
     let database = open_leveldb(dir, path)?;
     let is_ordered = database.order().name() == database.comparator();

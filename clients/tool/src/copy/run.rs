@@ -86,7 +86,7 @@ impl View {
     fn reader<'a>(&'a self, source: &'a Opened) -> &'a dyn Read {
         match &self.0 {
             Some(snapshot) => &**snapshot,
-            None => source.reader(),
+            None => &*source.store,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use cairndb_remote::Address;
-use cairndb_store::{Entries, Error, ErrorKind, Read, Scan, Store};
+use cairndb_store::{Entries, Error, ErrorKind, Scan, Store};
 
 use super::name;
 use crate::database::{open_with, options_for};
@@ -52,11 +52,6 @@ impl Opened {
     /// Scans the store.
     pub(crate) fn scan(&self, scan: &Scan) -> Result<Entries<'_>> {
         self.store.scan(scan).map_err(self.failure())
-    }
-
-    /// Returns what can be read.
-    pub(crate) fn reader(&self) -> &dyn Read {
-        &*self.store
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Export<'a> {
 }
 
 /// How far an export is.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct ExportState {
     /// The database, the range and the format.
     what: String,
@@ -153,12 +153,9 @@ pub(super) fn claim(request: &Export, made: &Made) -> Result<(ExportState, bool)
             if other.is_none() {
                 made.check_unclaimed()?;
             }
-            let (contents, bytes, last_key) = (Contents::default(), 0, None);
             let state = ExportState {
                 what,
-                contents,
-                bytes,
-                last_key,
+                ..ExportState::default()
             };
             made.saved.save(&state)?;
             Ok((state, false))

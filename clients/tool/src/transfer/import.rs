@@ -91,12 +91,11 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
     }
     let skipped = skipped?;
     let contents = importer.finish()?;
-    report(request, &contents, &skipped)
+    report(request, contents, &skipped)
 }
 
 /// Prints what was imported.
-fn report(request: &Import, contents: &Imported, skipped: &Skipped) -> Result<()> {
-    let Imported { read, held } = contents;
+fn report(request: &Import, (read, held): (Contents, Contents), skipped: &Skipped) -> Result<()> {
     let entries = counted(read.entries, "entry", "entries");
     let (source, inferred, hash) = (&request.source_name, &request.inferred, read.hash);
     let imported = format!("imported {entries} from {source}{inferred}, hash {hash:016x}");
@@ -107,12 +106,6 @@ fn report(request: &Import, contents: &Imported, skipped: &Skipped) -> Result<()
     });
     let skipped = skipped.texts().map(|text| format!("skipped {text}"));
     print([imported].into_iter().chain(now).chain(skipped))
-}
-
-/// What an import has read, and what the database holds.
-struct Imported {
-    read: Contents,
-    held: Contents,
 }
 
 struct Importer<'a> {
@@ -316,8 +309,9 @@ impl<'a> Importer<'a> {
         self.saved.save(&self.state)
     }
 
-    /// Makes everything durable, and compares the database with what it must hold.
-    fn finish(mut self) -> Result<Imported> {
+    /// Makes everything durable, and compares the database with what it must hold. Returns what
+    /// was read, and what the database holds.
+    fn finish(mut self) -> Result<(Contents, Contents)> {
         self.write()?;
         let directory = self.request.directory;
         self.db.sync().map_err(Failure::of(directory))?;
@@ -342,10 +336,7 @@ impl<'a> Importer<'a> {
         }
         self.db.close().map_err(Failure::of(directory))?;
         self.saved.remove()?;
-        Ok(Imported {
-            read: self.state.read,
-            held,
-        })
+        Ok((self.state.read, held))
     }
 }
 

@@ -15,9 +15,9 @@ use crate::failure::{Failure, ORIGINAL, Result};
 pub(in crate::commands) struct Files(Vec<(&'static str, u64)>);
 
 impl Files {
-    /// Adds up the sizes of the regular files. `kind` returns the place of a name's kind in `kinds`,
-    /// whose last one is that of all other files. The properties do not give the sizes of log and
-    /// manifest in a handle that only reads.
+    /// Adds up the sizes of the regular files. `kind` returns the place of a name's kind in
+    /// `kinds`, whose last one is that of all other files. The properties do not give the sizes of
+    /// log and manifest in a handle that only reads.
     pub(in crate::commands) fn of<const N: usize>(
         dir: &dyn Dir,
         kinds: [&'static str; N],

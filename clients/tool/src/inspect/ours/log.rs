@@ -49,16 +49,12 @@ pub(in crate::inspect) fn print(
     for log in &files {
         log.print(source, &state, file.is_some(), entries, printer)?;
     }
-    let missing = state.segments.values().filter(|segment| {
-        file.is_none()
-            && !files
-                .iter()
-                .any(|log| log.name == name::log(FileNumber(segment.file)))
-    });
-    for segment in missing {
-        let error = Error::corruption("a log segment that the manifest names is missing");
+    for segment in state.segments.values() {
         let found = name::log(FileNumber(segment.file));
-        printer.damage(0, error.file(found).offset(0))?;
+        if file.is_none() && files.iter().all(|log| log.name != found) {
+            let error = Error::corruption("a log segment that the manifest names is missing");
+            printer.damage(0, error.file(found).offset(0))?;
+        }
     }
     Ok(())
 }
@@ -78,10 +74,7 @@ impl LogFile {
     fn examine(source: &InspectedDir, found: String, state: &ManifestState) -> Result<LogFile> {
         let failure = source.failure();
         let file = source.named_file(&found)?;
-        let mut sector = vec![0; HEADER_BYTES];
-        let len = usize::try_from(file.size()).map_or(HEADER_BYTES, |len| len.min(HEADER_BYTES));
-        sector.truncate(len);
-        file.read_at(0, &mut sector).map_err(&failure)?;
+        let sector = read(&file, HEADER_BYTES as u64).map_err(&failure)?;
         let mut log = LogFile {
             bytes: file.size(),
             header: None,
@@ -165,7 +158,7 @@ impl LogFile {
         let mut gaps: Option<Vec<u64>> = None;
         for _ in 0..ATTEMPTS_MAX {
             let file = source.named_file(&self.name)?;
-            let bytes = read_all(&file).map_err(source.failure())?;
+            let bytes = read(&file, SEGMENT_BYTES_MAX).map_err(source.failure())?;
             if !source.is_live {
                 return Ok(Some(bytes));
             }
@@ -281,11 +274,7 @@ fn next_header(source: &InspectedDir, record: &SegmentRecord) -> Result<Option<S
     let Some(file) = source.file(&name::log(FileNumber(record.file)))? else {
         return Ok(None);
     };
-    let mut sector = [0; HEADER_BYTES];
-    if file.size() < HEADER_BYTES as u64 {
-        return Ok(None);
-    }
-    file.read_at(0, &mut sector).map_err(source.failure())?;
+    let sector = read(&file, HEADER_BYTES as u64).map_err(source.failure())?;
     let header = SegmentHeader::decode(&sector).ok();
     Ok(header.filter(|it| it.segment == record.segment && it.salt == record.salt))
 }
@@ -301,8 +290,9 @@ fn gaps_of(bytes: &[u8], header: &SegmentHeader) -> Vec<u64> {
     gaps
 }
 
-fn read_all(file: &Arc<dyn ReadFile>) -> cairndb::Result<Vec<u8>> {
-    let len = usize::try_from(file.size().min(SEGMENT_BYTES_MAX)).unwrap_or(usize::MAX);
+/// Reads at most `most` bytes from the beginning of a file.
+fn read(file: &Arc<dyn ReadFile>, most: u64) -> cairndb::Result<Vec<u8>> {
+    let len = usize::try_from(file.size().min(most)).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
     let short = |_| Error::corruption("log segment is too large for this machine").offset(0);
     bytes.try_reserve_exact(len).map_err(short)?;
