@@ -1,0 +1,169 @@
+//! Commands on a whole database.
+
+use std::path::Path;
+
+use cairndb::Db;
+use serde_json::Value;
+
+use super::{NONE, cairn, cairn_with, json, numbers};
+use crate::{assert_has, files, home, place, write_leveldb, write_table};
+
+#[test]
+fn help_documents_the_exit_codes() {
+    let help = cairn("--help", "".as_ref(), NONE).done();
+    assert_has(
+        &help,
+        &[
+            "0    done",
+            "1    the key",
+            "2    the command",
+            "3    the database",
+        ],
+    );
+    assert_has(&help, &["4    another", "5    any", "130  Ctrl-C"]);
+}
+
+#[test]
+fn verify_counts_what_is_intact_and_changes_nothing() {
+    let path = &*home();
+    write_table(path, numbers(1000));
+    let before = files(path);
+    let text = cairn("verify", path, NONE).done();
+    let expected = "intact: 1000 entries; 1000 stored versions in 1 table, 0 in the log; ";
+    assert!(text.starts_with(expected), "{text}");
+    let verified = json("verify", path);
+    assert_eq!([&verified["entries"], &verified["tables"]], [1000, 1]);
+    assert_eq!(files(path), before);
+}
+
+/// Puts a key four times, and may delete it. Snapshots keep every version until the end.
+fn write_versions(path: &Path, deletes: bool) {
+    let db = Db::open(path).unwrap();
+    let mut snapshots = Vec::new();
+    for value in ["1", "2", "3", "4"] {
+        db.put(b"key", value.as_bytes()).unwrap();
+        snapshots.push(db.snapshot());
+    }
+    if deletes {
+        db.delete(b"key").unwrap();
+    }
+    db.flush().unwrap();
+    db.close().unwrap();
+    drop(snapshots);
+}
+
+#[test]
+fn four_puts_of_a_key_are_one_entry_and_four_stored_versions() {
+    let parent = &*home();
+    for (deletes, entries, versions) in [(false, 1, 4), (true, 0, 5)] {
+        let path = parent.join(versions.to_string());
+        write_versions(&path, deletes);
+        let text = cairn("verify", &path, NONE).done();
+        let noun = if entries == 1 { "entry" } else { "entries" };
+        let expected = format!("intact: {entries} {noun}; {versions} stored versions in ");
+        assert!(text.starts_with(&expected), "{text}");
+        let verified = json("verify", &path);
+        assert_eq!(
+            [&verified["entries"], &verified["versions"]],
+            [entries, versions]
+        );
+        assert_eq!(json("stats", &path)["stats"]["versions"], versions);
+        let text = cairn("stats", &path, NONE).done();
+        let expected = format!("{versions} stored versions in ");
+        assert!(text.starts_with(&expected), "{text}");
+    }
+}
+
+#[test]
+fn compact_removes_what_was_deleted() {
+    let path = &*home();
+    write_table(path, numbers(3));
+    cairn("delete", path, &["00000", "00002", "absent"]).done();
+    cairn("compact", path, &["--prefix", "0"]).done();
+    let stats = &json("stats", path)["stats"];
+    assert_eq!([&stats["versions"], &stats["deletes"]], [1, 0]);
+    assert_eq!(
+        cairn("scan", path, NONE).done(),
+        "00001\tvalue 2654435761\n"
+    );
+}
+
+#[test]
+fn a_checkpoint_is_a_database_and_destroy_removes_it() {
+    let parent = &*home();
+    let (path, copy) = (parent.join("first"), parent.join("copy"));
+    write_table(&path, numbers(100));
+    cairn("checkpoint", &path, &[&copy]).done();
+    cairn("delete", &path, &["00007"]).done();
+    assert_eq!(cairn("get", &copy, &["00007"]).done(), "value 1401181143\n");
+    cairn("checkpoint", &path, &[&copy]).failed(5, &[copy.to_str().unwrap()]);
+    cairn("destroy", &copy, &["--yes"]).done();
+    assert!(!copy.exists());
+    assert_eq!(cairn("count", &path, NONE).done(), "99\n");
+}
+
+#[test]
+fn stats_draws_bars_and_changes_nothing() {
+    let path = &*home();
+    write_table(path, numbers(5000));
+    let before = files(path);
+    let text = cairn("stats", path, NONE).done();
+    assert_has(&text, &["\n5000 stored versions in 1 table, 0 tombstones"]);
+    let mut runs = text.lines().filter(|line| line.starts_with("run 1"));
+    assert!(runs.next().unwrap().ends_with('█'), "{text}");
+    let stats = json("stats", path);
+    assert_eq!(stats["runs"][0]["bytes"], stats["space"]["table_bytes"]);
+    let total: usize = before.values().map(Vec::len).sum();
+    assert_eq!(stats["file_bytes"]["total"], total);
+    assert_eq!(stats["runs"][0]["versions"], 5000);
+    assert!(stats["stalls"]["memtable"]["count"].is_u64(), "{stats}");
+    assert_eq!(stats["leveldb_original_bytes"], Value::Null);
+    assert_eq!(files(path), before);
+}
+
+#[test]
+fn upgrade_plans_then_converts_once() {
+    let path = &*home();
+    write_leveldb(path, numbers(2000));
+    let before = files(path);
+    let entries = cairn("scan", path, NONE).done();
+    let plan = cairn("upgrade", path, &["--dry-run"]).done();
+    assert_has(
+        &plan,
+        &[
+            "LevelDB's files",
+            "new files",
+            "free space",
+            "duration",
+            "at most about",
+        ],
+    );
+    assert_eq!(files(path), before);
+    let text = cairn("upgrade", path, NONE).done();
+    assert_has(&text, &["\nconverted 2000 entries into 1 table"]);
+    for path in [path, &path.join("leveldb-original")] {
+        assert_eq!(cairn("scan", path, NONE).done(), entries);
+    }
+    assert_has(&cairn("upgrade", path, NONE).done(), &["\nnothing to do"]);
+    assert_has(&cairn("stats", path, NONE).done(), &["leveldb-original/"]);
+    cairn("put", path, &["new", "value"]).done();
+    cairn("verify", path, NONE).done();
+}
+
+#[test]
+fn a_large_value_is_in_a_value_file() {
+    let path = place("large");
+    let value: Vec<u8> = (0..4_000_000u32)
+        .map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()[3])
+        .collect();
+    cairn_with("put", &path, &["--create", "large", "-"], &value).done();
+    assert_eq!(cairn("get", &path, &["--raw", "large"]).stdout, value);
+    let text = cairn("scan", &path, &["--hex"]).done();
+    assert_eq!(text.len(), "6c61726765".len() + 2 + 2 * value.len());
+    assert_has(
+        &cairn("verify", &path, NONE).done(),
+        &["1 value in value files"],
+    );
+    let bytes = json("stats", &path)["file_bytes"]["value_files"].as_u64();
+    assert!(bytes >= Some(4_000_000), "{bytes:?}");
+}
