@@ -35,13 +35,11 @@ pub(crate) fn run(command: &Command) -> Result<()> {
 
 /// Returns what Ctrl-C leaves of a long command; `None` of one that it may end at any point.
 fn left_by_interrupt(command: &Command) -> Option<&'static str> {
-    let continues = |restart| {
-        if restart {
-            "run it again without --restart to continue"
-        } else {
-            "run it again to continue"
-        }
-    };
+    let again = [
+        "run it again to continue",
+        "run it again without --restart to continue",
+    ];
+    let continues = |restart| again[usize::from(restart)];
     Some(match command {
         Command::Verify(_) => "nothing was changed",
         Command::Repair(_) => "there is no new database; run it again to begin again",

@@ -21,4 +21,4 @@ mod run;
 mod state;
 mod verify;
 
-pub(crate) use run::{Copied, copy};
+pub(crate) use run::copy;

@@ -26,10 +26,8 @@ pub(crate) fn options() -> Options {
 /// Returns the options with which the database at `path` opens: with its comparator, if that is a
 /// known one.
 pub(crate) fn options_for(path: &Path) -> Options {
-    match orders::of_database(path) {
-        Some(comparator) => options().comparator(comparator),
-        None => options(),
-    }
+    let custom = orders::of_database(path).into_iter();
+    custom.fold(options(), Options::comparator)
 }
 
 /// Opens a CairnDB database for reading.

@@ -53,10 +53,8 @@ fn main() -> ExitCode {
             return explain(&refusal).into();
         }
     };
-    let declared = arguments
-        .comparator
-        .as_deref()
-        .map_or(Ok(()), orders::declare);
+    let order = arguments.comparator.as_deref();
+    let declared = order.map_or(Ok(()), orders::declare);
     let run = || match &arguments.command {
         Command::Shell(shell) => shell::shell(shell, &commands::run),
         command => commands::run(command),

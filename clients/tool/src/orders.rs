@@ -84,10 +84,8 @@ fn declared(name: &str, order: &Order) -> Order {
 
 /// Returns the comparators for the LevelDB database in `dir`.
 pub(crate) fn for_leveldb(dir: &dyn Dir) -> Orders {
-    match custom_leveldb(dir) {
-        Some(comparator) => Orders::default().with(comparator),
-        None => Orders::default(),
-    }
+    let custom = custom_leveldb(dir).into_iter();
+    custom.fold(Orders::default(), Orders::with)
 }
 
 fn custom_leveldb(dir: &dyn Dir) -> Option<Arc<dyn Comparator>> {

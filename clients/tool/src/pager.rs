@@ -54,22 +54,22 @@ impl Page {
     /// Asks for the next page. Fails with `OutputClosed` if the reader has seen enough.
     pub(crate) fn turn(&mut self) -> Result<()> {
         self.used = 0;
-        let unasked = |error: io::Error| Failure::output(&error);
-        let mut stdout = io::stdout().lock();
-        write!(stdout, "{QUESTION}")
-            .and_then(|()| stdout.flush())
-            .map_err(unasked)?;
-        let wanted = wants_more().map_err(unasked)?;
-        let blank = " ".repeat(QUESTION.len());
-        write!(stdout, "\r{blank}\r")
-            .and_then(|()| stdout.flush())
-            .map_err(unasked)?;
-        if wanted {
-            Ok(())
-        } else {
-            Err(Failure::closed())
+        match ask() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Failure::closed()),
+            Err(error) => Err(Failure::output(&error)),
         }
     }
+}
+
+fn ask() -> io::Result<bool> {
+    let mut stdout = io::stdout().lock();
+    write!(stdout, "{QUESTION}")?;
+    stdout.flush()?;
+    let wanted = wants_more()?;
+    write!(stdout, "\r{:1$}\r", "", QUESTION.len())?;
+    stdout.flush()?;
+    Ok(wanted)
 }
 
 /// Waits for a key. Ctrl-C and Ctrl-D mean the same as `q`.
@@ -92,13 +92,10 @@ fn wants_more() -> io::Result<bool> {
 fn key(stdin: &io::Stdin) -> io::Result<bool> {
     loop {
         let mut byte = [0];
-        match rustix::io::read(stdin.as_fd(), &mut byte)? {
-            0 => return Ok(false),
-            _ => match byte {
-                [b'q' | b'Q' | 3 | 4] => return Ok(false),
-                [b'\r' | b'\n' | b' '] => return Ok(true),
-                _ => {}
-            },
+        match (rustix::io::read(stdin.as_fd(), &mut byte)?, byte) {
+            (0, _) | (_, [b'q' | b'Q' | 3 | 4]) => return Ok(false),
+            (_, [b'\r' | b'\n' | b' ']) => return Ok(true),
+            _ => {}
         }
     }
 }

@@ -49,12 +49,9 @@ impl Range {
 
     /// Returns the bounds, for a call of the database.
     pub(crate) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
-        (
-            self.from
-                .as_deref()
-                .map_or(Bound::Unbounded, Bound::Included),
-            self.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded),
-        )
+        let (from, to) = (self.from.as_deref(), self.to.as_deref());
+        let from = from.map_or(Bound::Unbounded, Bound::Included);
+        (from, to.map_or(Bound::Unbounded, Bound::Excluded))
     }
 
     /// Returns the bounds of the part after `key`.

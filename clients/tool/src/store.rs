@@ -6,7 +6,6 @@
 //! 2. A database in files opens as every other command opens it: not mapped, every page verified.
 //! 3. A store has bytewise order; a database with another comparator is refused.
 
-mod name;
 mod open;
 
 pub(crate) use open::{Access, Opened, identity, open};

@@ -3,26 +3,18 @@
 use serde_json::Value;
 
 use crate::arguments::Copy;
-use crate::copy::{Copied, copy as run};
+use crate::copy::copy as run;
 use crate::failure::Result;
 use crate::output::{counted, print, print_json};
 use crate::range::Range;
-use crate::transfer::Contents;
 
 /// Copies the entries of one store into another.
 pub(super) fn copy(arguments: &Copy) -> Result<()> {
     let range = Range::read(&arguments.range, arguments.coding.into())?;
-    let Copied {
-        from,
-        to,
-        contents,
-        changed,
-    } = run(arguments, &range)?;
-    let Contents {
-        entries,
-        bytes,
-        hash,
-    } = contents;
+    let copied = run(arguments, &range)?;
+    let (from, to, changed) = (copied.from, copied.to, copied.changed);
+    let contents = copied.contents;
+    let (entries, bytes, hash) = (contents.entries, contents.bytes, contents.hash);
     if arguments.json {
         let (from, to) = (Value::from(from), Value::from(to));
         return print_json(&format!(

@@ -43,11 +43,7 @@ pub(super) fn put(arguments: &Put) -> Result<()> {
         StorePlace::Url(url) => {
             let mut batch = Batch::new();
             batch.put(&key, &value);
-            let access = if arguments.create {
-                Access::Create
-            } else {
-                Access::Write
-            };
+            let access = [Access::Write, Access::Create][usize::from(arguments.create)];
             stores::write(url, access, &batch)
         }
     }

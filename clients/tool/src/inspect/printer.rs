@@ -40,9 +40,8 @@ pub(super) struct Printer {
 
 impl Style {
     pub(crate) fn new(coding: CodingArguments, json: bool, entries: bool) -> Style {
-        let coding = coding.into();
         Style {
-            coding,
+            coding: coding.into(),
             json,
             entries,
         }

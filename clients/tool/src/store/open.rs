@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use cairndb_remote::Address;
 use cairndb_store::{Entries, Error, ErrorKind, Scan, Store};
 
-use super::name;
 use crate::database::{open_with, options_for};
 use crate::failure::{Failure, Result};
 use crate::orders;
@@ -64,7 +63,7 @@ pub(crate) fn identity(role: &str, url: &str) -> Result<String> {
             let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
             format!("file:{}", absolute(&real))
         }
-        _ => name::of(&address),
+        _ => name_of(&address),
     })
 }
 
@@ -78,7 +77,7 @@ pub(crate) fn open(role: &str, url: &str, access: Access) -> Result<Opened> {
         ))),
         scheme => {
             let opened = cairndb_remote::open(&url_for(url, &address, access));
-            let name = name::of(&address);
+            let name = name_of(&address);
             let store = match opened {
                 Ok(store) => store,
                 Err(error) if error.kind() == ErrorKind::NotSupported => {
@@ -159,4 +158,38 @@ fn open_file(role: &str, url: &str, address: &Address, access: Access) -> Result
         identity: identity(role, url)?,
         directory: Some(path.to_owned()),
     })
+}
+
+/// Returns scheme, hosts and path of an address, without user, password and settings.
+fn name_of(address: &Address) -> String {
+    let hosts = address.hosts().iter().map(|host| {
+        let name = if host.name.contains(':') {
+            format!("[{}]", host.name)
+        } else {
+            host.name.clone()
+        };
+        match host.port {
+            Some(port) => format!("{name}:{port}"),
+            None => name,
+        }
+    });
+    let hosts: Vec<String> = hosts.collect();
+    format!(
+        "{}://{}/{}",
+        address.scheme(),
+        hosts.join(","),
+        address.path()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_no_secret_and_no_setting() {
+        let url = "postgres://ada:secret@[::1]:5433,db.example/main/stones?timeout=5s";
+        let name = name_of(&Address::parse(url).unwrap());
+        assert_eq!(name, "postgres://[::1]:5433,db.example/main/stones");
+    }
 }

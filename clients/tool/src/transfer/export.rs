@@ -168,9 +168,8 @@ pub(super) fn report(request: &Export, contents: &Contents) -> Result<()> {
     let target = request.target.unwrap_or("stdout".as_ref());
     let entries = counted(contents.entries, "entry", "entries");
     let (target, inferred, hash) = (target.display(), &request.inferred, contents.hash);
-    print([format!(
-        "exported {entries} to {target}{inferred}, hash {hash:016x}"
-    )])
+    let exported = format!("exported {entries} to {target}{inferred}, hash {hash:016x}");
+    print([exported])
 }
 
 /// Checks that the database still holds the entries, part of which an earlier command has exported.

@@ -51,10 +51,7 @@ impl FileFormat {
                 form: form.clone(),
                 field: Vec::new(),
             }),
-            FileFormat::Dump(store, form, _) => Box::new(DumpEncoder {
-                store: *store,
-                form: *form,
-            }),
+            FileFormat::Dump(store, form, _) => Box::new(DumpEncoder(*store, *form)),
         }
     }
 

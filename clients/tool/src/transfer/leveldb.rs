@@ -77,11 +77,8 @@ pub(crate) fn export(request: &Export) -> Result<()> {
     let (_, is_resumed) = claim(request, made)?;
     // A kill after the last step of the writer leaves a database without its final name.
     let is_complete = made.partial.join(CURRENT).exists();
-    let written = if is_complete {
-        None
-    } else {
-        Some(write(request, reader, made)?)
-    };
+    let written = (!is_complete).then(|| write(request, reader, made));
+    let written = written.transpose()?;
     let found = read_back(made, &reader.order(request.directory))?;
     if written.is_some_and(|written| written != found) {
         return Err(Failure::other(format!(

@@ -65,15 +65,12 @@ pub(crate) fn lmdb_bytes(key: &[u8], value: &[u8]) -> u64 {
 }
 
 /// Writes a dump of one section.
-pub(crate) struct DumpEncoder {
-    pub(crate) store: Store,
-    pub(crate) form: Form,
-}
+pub(crate) struct DumpEncoder(pub(crate) Store, pub(crate) Form);
 
 impl DumpEncoder {
     fn line(&self, bytes: &[u8], out: &mut Vec<u8>) {
         out.push(b' ');
-        match self.form {
+        match self.1 {
             Form::ByteValue => Coding::Hex.append(bytes, out),
             Form::Print => append_print(bytes, out),
         }
@@ -97,11 +94,11 @@ fn append_print(bytes: &[u8], out: &mut Vec<u8>) {
 
 impl Encoder for DumpEncoder {
     fn begin(&mut self, room: u64, out: &mut Vec<u8>) {
-        let form = match self.form {
+        let form = match self.1 {
             Form::ByteValue => "bytevalue",
             Form::Print => "print",
         };
-        let own = match self.store {
+        let own = match self.0 {
             // LMDB's map must hold what is loaded, and the pages that a transaction replaces.
             Store::Lmdb => {
                 let bytes = (2 * room)
@@ -262,10 +259,8 @@ impl DumpSource {
             }
             self.section.last_key = Some(self.key.clone());
         }
-        let parsed = key.and(value);
-        Ok(Some(
-            parsed.and_then(|()| check_lengths(&self.key, &self.value)),
-        ))
+        let checked = |()| check_lengths(&self.key, &self.value);
+        Ok(Some(key.and(value).and_then(checked)))
     }
 }
 
