@@ -273,5 +273,3 @@ fn pick_idle_among(runs: &[RunSize], bottom: bool) -> Option<Group> {
 
 #[cfg(test)]
 mod scripts;
-#[cfg(test)]
-mod tests;
