@@ -1,13 +1,12 @@
 //! Background work, properties, checkpoints, verification, closing.
 
-use std::path::Path;
 use std::sync::Barrier;
 
 use cairndb::env::{Background, Env, MemEnv};
 use cairndb::{Compression, Db, ErrorKind, Options, destroy, verify};
 use cairndb_sim::{Cause, Effect, Fault, SimEnv};
 
-use crate::{all, field, mem_db, real_dir, reverse, stat, threaded};
+use crate::{all, fails, field, files, mem_db, paths, real_dir, reverse, stat, threaded};
 
 fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
     for n in keys {
@@ -18,18 +17,15 @@ fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
 #[test]
 fn threads_write_and_read_while_everything_runs() {
     let dir = real_dir();
-    let db = Options::new()
-        .create_if_missing(true)
-        .memory_budget(1 << 20)
-        .open(dir.path())
-        .unwrap();
+    let options = Options::new().create_if_missing(true);
+    let db = options.memory_budget(1 << 20).open(dir.path()).unwrap();
+    let key = |thread: u8, n: u32| [&[thread][..], &n.to_be_bytes()].concat();
     std::thread::scope(|scope| {
         for thread in 0..3u8 {
             let db = db.clone();
             scope.spawn(move || {
                 for n in 0..20_000u32 {
-                    let mut key = vec![thread];
-                    key.extend_from_slice(&(n % 5_000).to_be_bytes());
+                    let key = key(thread, n % 5_000);
                     db.put(&key, &n.to_le_bytes()).unwrap();
                     if n % 64 == 0 {
                         let value = db.get(&key).unwrap().expect("a thread must read its write");
@@ -55,9 +51,8 @@ fn threads_write_and_read_while_everything_runs() {
     assert_eq!(all(&db).len(), 15_000);
     for thread in 0..3u8 {
         for n in 0..5_000u32 {
-            let mut key = vec![thread];
-            key.extend_from_slice(&n.to_be_bytes());
-            assert_eq!(db.get(&key).unwrap().unwrap(), (15_000 + n).to_le_bytes());
+            let found = db.get(&key(thread, n)).unwrap().unwrap();
+            assert_eq!(found, (15_000 + n).to_le_bytes());
         }
     }
 }
@@ -65,11 +60,8 @@ fn threads_write_and_read_while_everything_runs() {
 #[test]
 fn synced_writers_share_their_syncs() {
     let dir = real_dir();
-    let db = Options::new()
-        .create_if_missing(true)
-        .durability(cairndb::Durability::Sync)
-        .open(dir.path())
-        .unwrap();
+    let options = Options::new().durability(cairndb::Durability::Sync);
+    let db = options.create_if_missing(true).open(dir.path()).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..8u8 {
             let db = db.clone();
@@ -87,7 +79,7 @@ fn synced_writers_share_their_syncs() {
 fn a_checkpoint_is_a_database_of_its_own() {
     let dir = real_dir();
     let (one, two) = (dir.path().join("one"), dir.path().join("two"));
-    let db = Options::new().create_if_missing(true).open(&one).unwrap();
+    let db = Db::open(&one).unwrap();
     fill(&db, 0..1_000, b"shared");
     db.put(b"large", &[9; 20_000]).unwrap();
     db.checkpoint(&two).unwrap();
@@ -99,10 +91,7 @@ fn a_checkpoint_is_a_database_of_its_own() {
     assert_eq!(copy.get(b"large").unwrap().unwrap(), vec![9; 20_000]);
     copy.put(b"own", b"life").unwrap();
     copy.close().unwrap();
-    assert_eq!(
-        db.checkpoint(&two).unwrap_err().kind(),
-        ErrorKind::InvalidArgument
-    );
+    fails(db.checkpoint(&two), ErrorKind::InvalidArgument);
     assert_eq!(verify(&two, &Options::new()).unwrap().entries, 1_002);
 }
 
@@ -122,19 +111,14 @@ fn a_failed_checkpoint_names_the_new_file_and_can_be_repeated() {
         env.inject(Fault::at(next, Effect::Fails(Cause::Full)));
         let checkpoint = db.checkpoint("/two");
         if env.faults_struck() == 0 {
-            assert!(
-                failing > 10 && named > 3,
-                "{failing} operations, {named} files"
-            );
-            return;
+            let enough = failing > 10 && named > 3;
+            return assert!(enough, "{failing} operations, {named} files");
         }
-        if let Err(error) = &checkpoint
-            && error.file_name().is_some_and(|name| !name.contains('/'))
-        {
-            named += 1;
-            assert!(error.to_string().contains(" in /two.partial"), "{error}");
-        }
-        if checkpoint.is_err() {
+        if let Err(error) = &checkpoint {
+            if error.file_name().is_some_and(|name| !name.contains('/')) {
+                named += 1;
+                assert!(error.to_string().contains(" in /two.partial"), "{error}");
+            }
             db.checkpoint("/two").unwrap();
         }
         assert_eq!(all(&options.open("/two").unwrap()).len(), 101, "{failing}");
@@ -146,23 +130,12 @@ fn properties_are_found_by_name() {
     let (db, _) = mem_db();
     fill(&db, 0..3_000, &[5; 60]);
     db.flush().unwrap();
-    assert_eq!(db.property("leveldb.num-files-at-level6").unwrap(), "0");
+    let property = |name: &str| db.property(&format!("leveldb.{name}")).unwrap();
+    assert_eq!(property("num-files-at-level6"), "0");
     assert_eq!(db.property("leveldb.num-files-at-level7"), None);
-    assert!(
-        db.property("leveldb.stats")
-            .unwrap()
-            .contains("Level  Files Size(MB)")
-    );
-    assert!(
-        db.property("leveldb.sstables")
-            .unwrap()
-            .contains("00000000")
-    );
-    let bytes: u64 = db
-        .property("leveldb.approximate-memory-usage")
-        .unwrap()
-        .parse()
-        .unwrap();
+    assert!(property("stats").contains("Level  Files Size(MB)"));
+    assert!(property("sstables").contains("00000000"));
+    let bytes: u64 = property("approximate-memory-usage").parse().unwrap();
     assert!(bytes < 256 << 10);
     assert_eq!(field(&db, "cairndb.memory", "budget"), 256 << 10);
     let stalls = |name: &str| field(&db, "cairndb.stalls", &format!("memtable.{name}"));
@@ -179,17 +152,12 @@ fn calls_on_a_closed_handle_return_closed() {
     let mut cursor = db.cursor();
     db.close().unwrap();
     db.close().unwrap();
-    assert_eq!(other.put(b"k", b"w").unwrap_err().kind(), ErrorKind::Closed);
-    assert_eq!(other.get(b"k").unwrap_err().kind(), ErrorKind::Closed);
-    assert_eq!(snapshot.get(b"k").unwrap_err().kind(), ErrorKind::Closed);
-    assert_eq!(
-        cursor.seek_to_first().unwrap_err().kind(),
-        ErrorKind::Closed
-    );
-    assert_eq!(
-        options.open("/db").unwrap().get(b"k").unwrap().unwrap(),
-        b"v"
-    );
+    fails(other.put(b"k", b"w"), ErrorKind::Closed);
+    fails(other.get(b"k"), ErrorKind::Closed);
+    fails(snapshot.get(b"k"), ErrorKind::Closed);
+    fails(cursor.seek_to_first(), ErrorKind::Closed);
+    let db = options.open("/db").unwrap();
+    assert_eq!(db.get(b"k").unwrap().unwrap(), b"v");
 }
 
 #[test]
@@ -219,12 +187,8 @@ fn a_compaction_in_progress_has_ended_when_close_returns() {
     for _ in 0..40 {
         let env = MemEnv::new(Background::Threads);
         let db = threaded().env(env.clone()).open("/db").unwrap();
-        let list = || {
-            env.open_dir(Path::new("/db"), false)
-                .unwrap()
-                .list()
-                .unwrap()
-        };
+        let dir = env.open_dir("/db".as_ref(), false).unwrap();
+        let list = || dir.list().unwrap();
         for round in 0..2u8 {
             fill(&db, 0..20_000, &[round; 40]);
             db.flush().unwrap();
@@ -246,35 +210,21 @@ fn a_compaction_in_progress_has_ended_when_close_returns() {
 #[test]
 fn an_opening_after_a_clean_close_writes_nothing() {
     let dir = real_dir();
-    let db = Options::new()
-        .create_if_missing(true)
-        .open(dir.path())
-        .unwrap();
+    let db = Db::open(dir.path()).unwrap();
     fill(&db, 0..5_000, &[5; 60]);
     db.close().unwrap();
     drop(db);
     let state = || {
-        let mut files: Vec<_> = std::fs::read_dir(dir.path())
-            .unwrap()
-            .map(|entry| {
-                let entry = entry.unwrap();
-                let bytes = std::fs::read(entry.path()).unwrap();
-                (
-                    entry.file_name(),
-                    bytes,
-                    entry.metadata().unwrap().modified().unwrap(),
-                )
-            })
-            .collect();
-        files.sort();
-        files
+        let files = files(dir.path()).into_iter().map(|(name, bytes)| {
+            let metadata = std::fs::metadata(dir.path().join(&name)).unwrap();
+            (name, bytes, metadata.modified().unwrap())
+        });
+        files.collect::<Vec<_>>()
     };
     let before = state();
     for read_only in [false, true] {
-        let db = Options::new()
-            .read_only(read_only)
-            .open(dir.path())
-            .unwrap();
+        let options = Options::new().read_only(read_only);
+        let db = options.open(dir.path()).unwrap();
         assert!(db.open_report().clean);
         assert_eq!(all(&db).len(), 5_000);
         db.close().unwrap();
@@ -286,21 +236,14 @@ fn an_opening_after_a_clean_close_writes_nothing() {
 fn destroy_removes_all_files_of_the_database() {
     let dir = real_dir();
     let path = dir.path().join("db");
-    let db = Options::new().create_if_missing(true).open(&path).unwrap();
+    let db = Db::open(&path).unwrap();
     db.put(b"k", &[1; 10_000]).unwrap();
-    assert_eq!(
-        destroy(&path, &Options::new()).unwrap_err().kind(),
-        ErrorKind::Locked
-    );
+    fails(destroy(&path, &Options::new()), ErrorKind::Locked);
     db.close().unwrap();
     std::fs::write(path.join("mine.txt"), "not yours").unwrap();
     destroy(&path, &Options::new()).unwrap();
-    let left: Vec<_> = std::fs::read_dir(&path).unwrap().collect();
-    assert_eq!(left.len(), 1);
-    assert_eq!(
-        destroy(&path, &Options::new()).unwrap_err().kind(),
-        ErrorKind::InvalidArgument
-    );
+    assert_eq!(files(&path).len(), 1);
+    fails(destroy(&path, &Options::new()), ErrorKind::InvalidArgument);
     destroy(dir.path().join("nowhere"), &Options::new()).unwrap();
 }
 
@@ -312,14 +255,13 @@ fn destroying_and_opening_at_once_leaves_one_owner() {
     const OPENINGS: u32 = 150;
     let dir = real_dir();
     let path = dir.path().join("db");
-    let options = Options::new().create_if_missing(true);
     let (owners, openings) = (AtomicU32::new(0), AtomicU32::new(0));
     std::thread::scope(|scope| {
         for thread in 0..3u8 {
-            let (path, options, owners, openings) = (&path, &options, &owners, &openings);
+            let (path, owners, openings) = (&path, &owners, &openings);
             scope.spawn(move || {
                 while openings.load(Ordering::Relaxed) < OPENINGS {
-                    let Ok(db) = options.open(path) else {
+                    let Ok(db) = Db::open(path) else {
                         continue;
                     };
                     openings.fetch_add(1, Ordering::Relaxed);
@@ -421,22 +363,13 @@ fn reads_of_a_handle_that_writes_nothing_pay_for_a_compaction() {
 #[test]
 fn a_value_file_that_only_a_cursor_keeps_is_removed_with_it() {
     let dir = real_dir();
-    let db = Options::new()
-        .create_if_missing(true)
-        .value_file_bytes(0)
-        .open(dir.path())
-        .unwrap();
+    let options = Options::new().create_if_missing(true).value_file_bytes(0);
+    let db = options.open(dir.path()).unwrap();
     db.put(b"large", &[1; 100_000]).unwrap();
     let mut iter = db.iter();
     iter.next().unwrap().unwrap();
     db.put(b"large", &[2; 100_000]).unwrap();
-    let value_files = || {
-        let names = std::fs::read_dir(dir.path()).unwrap();
-        let names = names.map(|entry| entry.unwrap().file_name());
-        names
-            .filter(|name| Path::new(name).extension().is_some_and(|it| it == "val"))
-            .count()
-    };
+    let value_files = || paths(dir.path(), "val").len();
     let soon = |what: &str, holds: &dyn Fn() -> bool| {
         let begun = std::time::Instant::now();
         while !holds() {
@@ -475,10 +408,9 @@ fn compactions_of_a_handle_without_threads_wait_for_each_other_and_end() {
             ended.send(()).unwrap();
         });
     }
-    let patience = std::time::Duration::from_mins(2);
     for _ in 0..2 {
-        ends.recv_timeout(patience)
-            .expect("both callers return within two minutes");
+        let end = ends.recv_timeout(std::time::Duration::from_mins(2));
+        end.expect("both callers return within two minutes");
     }
     db.close().unwrap();
 }

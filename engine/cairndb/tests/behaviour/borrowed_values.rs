@@ -2,12 +2,13 @@
 //! first use.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::fmt::Debug;
+use std::path::Path;
 use std::sync::Arc;
 
-use cairndb::{Compression, Db, ErrorKind, Options, Value};
+use cairndb::{Compression, Cursor, Db, ErrorKind, Options, Result, Value};
 
-use crate::real_dir;
+use crate::{all, fails, fails_with, paths, real_dir, shown};
 
 const VALUE_BYTES: usize = 80_000;
 const KEYS: u8 = 40;
@@ -33,21 +34,9 @@ fn filled(dir: &Path) -> Db {
     db
 }
 
-/// Returns the value files, sorted.
-fn value_files(dir: &Path) -> Vec<PathBuf> {
-    let files = std::fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files
-        .filter(|path| path.extension().is_some_and(|extension| extension == "val"))
-        .collect();
-    files.sort();
-    files
-}
-
 /// Flips a bit in the middle of the first value of the first value file, in place.
 fn damage(dir: &Path) {
-    change_byte(&value_files(dir)[0], 40_000);
+    change_byte(&paths(dir, "val")[0], 40_000);
 }
 
 fn change_byte(file: &Path, at: u64) {
@@ -64,7 +53,8 @@ fn change_byte(file: &Path, at: u64) {
 fn a_borrowed_value_outlives_its_file_and_the_database() {
     let dir = real_dir();
     let db = filled(dir.path());
-    let borrowed: Vec<Value> = (0..KEYS).map(|n| db.get(&[n]).unwrap().unwrap()).collect();
+    let get_all = || -> Vec<Value> { (0..KEYS).map(|n| db.get(&[n]).unwrap().unwrap()).collect() };
+    let borrowed = get_all();
     let keys: Vec<[u8; 1]> = (0..KEYS).map(|n| [n]).collect();
     let again = db.multi_get(&keys).unwrap();
     let scanned: Vec<Value> = db.iter().map(|entry| entry.unwrap().1).collect();
@@ -87,15 +77,15 @@ fn a_borrowed_value_outlives_its_file_and_the_database() {
     }
     assert!(
         places > usize::from(KEYS) / 2,
-        "only {places} values were borrowed"
+        "only {places} were borrowed"
     );
-    let before = value_files(dir.path());
+    let before = paths(dir.path(), "val");
     for n in 0..KEYS {
         db.put(&[n], &value(n, 1)).unwrap();
     }
     db.compact_range(..).unwrap();
     db.wait_idle().unwrap();
-    let after = value_files(dir.path());
+    let after = paths(dir.path(), "val");
     assert!(!after.contains(&before[0]), "{after:?}");
     let check = |borrowed: &[Value], round: u8| {
         for (n, found) in (0..).zip(borrowed) {
@@ -103,7 +93,7 @@ fn a_borrowed_value_outlives_its_file_and_the_database() {
         }
     };
     check(&borrowed, 0);
-    let newest: Vec<Value> = (0..KEYS).map(|n| db.get(&[n]).unwrap().unwrap()).collect();
+    let newest = get_all();
     check(&newest, 1);
     db.close().unwrap();
     cairndb::destroy(dir.path(), &options()).unwrap();
@@ -113,10 +103,10 @@ fn a_borrowed_value_outlives_its_file_and_the_database() {
     assert_eq!(newest[3].clone().into_vec(), value(3, 1));
 }
 
-/// Checks that the error names the value file.
-fn refused(error: &cairndb::Error) {
-    assert_eq!(error.kind(), ErrorKind::Corruption);
-    assert!(error.to_string().contains(".val"), "{error}");
+/// Checks that a call fails, and that the error names the value file.
+#[track_caller]
+fn refused<T: Debug>(result: Result<T>) {
+    fails_with(result, ErrorKind::Corruption, ".val");
 }
 
 #[test]
@@ -126,11 +116,11 @@ fn a_value_is_checked_before_it_is_first_borrowed() {
     damage(dir.path());
     let db = options().open(dir.path()).unwrap();
     for _ in 0..2 {
-        refused(&db.get(&[0]).unwrap_err());
-        refused(&db.multi_get(&[[0]]).unwrap_err());
-        refused(&db.get_into(&[0], &mut Vec::new()).unwrap_err());
-        refused(&db.cursor().seek(&[0]).unwrap_err());
-        refused(&db.cursor().seek_for_prev(&[0]).unwrap_err());
+        refused(db.get(&[0]));
+        refused(db.multi_get(&[[0]]));
+        refused(db.get_into(&[0], &mut Vec::new()));
+        refused(db.cursor().seek(&[0]));
+        refused(db.cursor().seek_for_prev(&[0]));
     }
     assert_eq!(db.get(&[1]).unwrap().unwrap(), value(1, 0));
     // Undo the damage.
@@ -145,13 +135,13 @@ fn verify_always_checks_a_value_each_time_it_is_borrowed() {
     let db = options().verify_always(true).open(dir.path()).unwrap();
     assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
     damage(dir.path());
-    refused(&db.get(&[0]).unwrap_err());
-    refused(&db.snapshot().get(&[0]).unwrap_err());
-    refused(&db.multi_get(&[[0]]).unwrap_err());
-    refused(&db.get_into(&[0], &mut Vec::new()).unwrap_err());
-    refused(&db.cursor().seek_to_first().unwrap_err());
-    refused(&db.iter().next().unwrap().unwrap_err());
-    refused(&db.iter().rev().last().unwrap().unwrap_err());
+    refused(db.get(&[0]));
+    refused(db.snapshot().get(&[0]));
+    refused(db.multi_get(&[[0]]));
+    refused(db.get_into(&[0], &mut Vec::new()));
+    refused(db.cursor().seek_to_first());
+    refused(db.iter().next().unwrap());
+    refused(db.iter().rev().last().unwrap());
     damage(dir.path());
     assert_eq!(db.get(&[0]).unwrap().unwrap(), value(0, 0));
 }
@@ -166,17 +156,14 @@ fn damage_after_the_first_check_is_found_at_the_next_opening() {
     let borrowed = db.get(&[0]).unwrap().unwrap();
     assert_eq!(borrowed, value(0, 0));
     damage(dir.path());
-    assert_eq!(
-        db.get(&[0]).unwrap().unwrap(),
-        borrowed,
-        "both must borrow the same bytes"
-    );
+    let again = db.get(&[0]).unwrap().unwrap();
+    assert_eq!(again, borrowed, "both must borrow the same bytes");
     assert_ne!(borrowed, value(0, 0));
     db.close().unwrap();
     let found = cairndb::verify(dir.path(), &options());
-    assert_eq!(found.unwrap_err().kind(), ErrorKind::Corruption);
+    fails(found, ErrorKind::Corruption);
     let db = options().open(dir.path()).unwrap();
-    assert_eq!(db.get(&[0]).unwrap_err().kind(), ErrorKind::Corruption);
+    fails(db.get(&[0]), ErrorKind::Corruption);
 }
 
 /// Large values among others, overwritten, deleted and merged onto: a cursor returns each of them
@@ -187,17 +174,15 @@ fn a_cursor_shows_borrowed_values_among_others() {
     let options = options().merge_operator(Arc::new(cairndb::Append));
     let db = options.open(dir.path()).unwrap();
     let mut expected = BTreeMap::new();
-    for n in 0..KEYS {
-        db.put(&[n], &value(n, 0)).unwrap();
-        expected.insert(vec![n], value(n, 0));
-    }
+    let put = |n: u8, value: Vec<u8>, expected: &mut BTreeMap<_, _>| {
+        db.put(&[n], &value).unwrap();
+        expected.insert(vec![n], value);
+    };
+    (0..KEYS).for_each(|n| put(n, value(n, 0), &mut expected));
     db.flush().unwrap();
     for n in 0..KEYS {
         match n % 5 {
-            0 => {
-                db.put(&[n], b"short").unwrap();
-                expected.insert(vec![n], b"short".to_vec());
-            }
+            0 => put(n, b"short".to_vec(), &mut expected),
             1 => {
                 db.merge(&[n], b" and more").unwrap();
                 expected.get_mut(&vec![n]).unwrap().extend(b" and more");
@@ -206,21 +191,17 @@ fn a_cursor_shows_borrowed_values_among_others() {
                 db.delete(&[n]).unwrap();
                 expected.remove(&vec![n]);
             }
-            3 => {
-                db.put(&[n], &value(n, 1)).unwrap();
-                expected.insert(vec![n], value(n, 1));
-            }
+            3 => put(n, value(n, 1), &mut expected),
             _ => {}
         }
     }
-    let keys: Vec<&Vec<u8>> = expected.keys().collect();
+    let expected: Vec<_> = expected.into_iter().collect();
     let mut cursor = db.cursor();
-    let shows = |cursor: &cairndb::Cursor, at: usize| {
-        assert_eq!(cursor.key(), keys[at].as_slice());
-        assert!(cursor.value() == expected[keys[at]], "{at}");
+    let shows = |cursor: &Cursor, at: usize| {
+        assert!(shown(cursor).as_ref() == Some(&expected[at]), "{at}");
     };
     cursor.seek_to_first().unwrap();
-    for at in 0..keys.len() {
+    for at in 0..expected.len() {
         shows(&cursor, at);
         // Step back and forth once.
         if at > 0 {
@@ -233,18 +214,18 @@ fn a_cursor_shows_borrowed_values_among_others() {
     }
     assert!(!cursor.valid());
     cursor.seek_to_last().unwrap();
-    for at in (0..keys.len()).rev() {
+    for at in (0..expected.len()).rev() {
         shows(&cursor, at);
         cursor.prev().unwrap();
     }
-    for at in (0..keys.len()).chain((0..keys.len()).step_by(7)) {
-        cursor.seek(keys[at]).unwrap();
+    for at in (0..expected.len()).chain((0..expected.len()).step_by(7)) {
+        cursor.seek(&expected[at].0).unwrap();
         shows(&cursor, at);
-        cursor.seek_for_prev(keys[keys.len() - 1 - at]).unwrap();
-        shows(&cursor, keys.len() - 1 - at);
+        let from_end = expected.len() - 1 - at;
+        cursor.seek_for_prev(&expected[from_end].0).unwrap();
+        shows(&cursor, from_end);
     }
-    let found: Vec<_> = db.iter().map(|entry| entry.unwrap().1).collect();
-    assert!(found.iter().eq(expected.values()));
+    assert!(all(&db) == expected);
 }
 
 /// A compressed value is also verified only once, but decoded each time.
@@ -252,29 +233,26 @@ fn a_cursor_shows_borrowed_values_among_others() {
 fn a_compressed_value_is_checked_before_it_is_first_decoded() {
     let dir = real_dir();
     let options = options().compression(Compression::Fast);
-    let text: Vec<u8> = (0..4_000u32)
-        .flat_map(|n| format!("line {n:>9} of text, ").into_bytes())
-        .collect();
+    let lines = (0..4_000u32).map(|n| format!("line {n:>9} of text, "));
+    let text = lines.collect::<String>().into_bytes();
     let db = options.open(dir.path()).unwrap();
     db.put(b"k", &text).unwrap();
     db.compact_range(..).unwrap();
     db.wait_idle().unwrap();
     db.close().unwrap();
-    let stored: u64 = value_files(dir.path())
+    let files = paths(dir.path(), "val");
+    let stored: u64 = files
         .iter()
         .map(|file| file.metadata().unwrap().len())
         .sum();
     assert!(stored < text.len() as u64 * 3 / 4, "{stored} bytes");
-    let change = || change_byte(&value_files(dir.path())[0], stored / 2);
+    let change = || change_byte(&files[0], stored / 2);
     change();
     let db = options.open(dir.path()).unwrap();
     for _ in 0..2 {
-        assert_eq!(db.get(b"k").unwrap_err().kind(), ErrorKind::Corruption);
+        fails(db.get(b"k"), ErrorKind::Corruption);
         let mut out = b"left over".to_vec();
-        assert_eq!(
-            db.get_into(b"k", &mut out).unwrap_err().kind(),
-            ErrorKind::Corruption
-        );
+        fails(db.get_into(b"k", &mut out), ErrorKind::Corruption);
         assert!(out.is_empty());
     }
     change();

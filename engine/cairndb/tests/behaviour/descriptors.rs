@@ -6,7 +6,7 @@ use std::process::Command;
 
 use cairndb::{ErrorKind, Options};
 
-use crate::real_dir;
+use crate::{paths, real_dir};
 
 const PATH: &str = "CAIRN_DESCRIPTORS_PATH";
 const MAPPED: &str = "CAIRN_DESCRIPTORS_MAPPED";
@@ -22,10 +22,9 @@ const VALUE_BYTES: usize = 4_000;
 const LARGE: u32 = 3;
 
 fn options() -> Options {
-    Options::new()
-        .create_if_missing(true)
-        .compression(cairndb::Compression::None)
-        .memory_budget(256 << 10)
+    let options = Options::new().create_if_missing(true);
+    let options = options.compression(cairndb::Compression::None);
+    options.memory_budget(256 << 10)
 }
 
 fn value(number: u32, len: usize) -> Vec<u8> {
@@ -51,11 +50,8 @@ fn play() {
     let db = options.open(Path::new(&path)).unwrap();
     for round in 0..2 {
         for number in (0..ENTRIES).step_by(7) {
-            let found = db.get(&number.to_be_bytes()).unwrap();
-            assert!(
-                found.is_some_and(|found| found == value(number, VALUE_BYTES)),
-                "round {round}, entry {number}"
-            );
+            let found = db.get(&number.to_be_bytes()).unwrap().unwrap();
+            assert!(found == value(number, VALUE_BYTES), "{round}, {number}");
         }
         for number in 0..LARGE {
             let found = db.get(&large_key(number)).unwrap();
@@ -81,10 +77,8 @@ fn open_with_few() {
     let (new, old) = (path.join("new"), path.join("old"));
     let mut held: Vec<std::fs::File> = Vec::new();
     for (path, read_only) in [(&new, false), (&old, false), (&old, true)] {
-        let named = [
-            format!("in {}", path.display()),
-            format!("(file {})", path.display()),
-        ];
+        let shown = path.display();
+        let named = [format!("in {shown}"), format!("(file {shown})")];
         let options = options().read_only(read_only).create_if_missing(!read_only);
         let mut left = 0;
         let db = loop {
@@ -94,9 +88,11 @@ fn open_with_few() {
                 Ok(db) => break db,
                 Err(error) => {
                     let text = error.to_string();
-                    assert_eq!(error.kind(), ErrorKind::Io, "{left} left: {text}");
-                    let named = named.iter().any(|named| text.contains(named));
-                    assert!(named, "{left} left: {text}");
+                    let is_named = named.iter().any(|named| text.contains(named));
+                    assert!(
+                        is_named && error.kind() == ErrorKind::Io,
+                        "{left} left: {text}"
+                    );
                 }
             }
             left += 1;
@@ -129,8 +125,8 @@ fn more_tables_than_descriptors_can_be_read() {
     let path = dir.path().join("db");
     let db = options().open(&path).unwrap();
     for number in 0..ENTRIES {
-        db.put(&number.to_be_bytes(), &value(number, VALUE_BYTES))
-            .unwrap();
+        let value = value(number, VALUE_BYTES);
+        db.put(&number.to_be_bytes(), &value).unwrap();
     }
     db.close().unwrap();
     for number in 0..LARGE {
@@ -138,12 +134,7 @@ fn more_tables_than_descriptors_can_be_read() {
         db.put(&large_key(number), &value(number, 20_000)).unwrap();
         db.close().unwrap();
     }
-    let names = std::fs::read_dir(&path).unwrap();
-    let tables = names.filter(|name| {
-        let name = name.as_ref().unwrap().file_name();
-        Path::new(&name).extension().is_some_and(|end| end == "tbl")
-    });
-    let tables = tables.count();
+    let tables = paths(&path, "tbl").len();
     assert!(tables > LIMIT, "{tables} tables");
     for mapped in ["true", "false"] {
         start("descriptors::play", &path, mapped);

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use cairndb::{Compression, Db, ErrorKind, Options, Result, WriteBatch};
 
-use crate::real_dir;
+use crate::{keys, real_dir};
 
 const MB: u64 = 1_000_000;
 /// Size of each file system.
@@ -63,10 +63,8 @@ fn skip(what: &str) {
     use std::io::Write;
     eprintln!("skipped: {what}");
     if let Some(list) = std::env::var_os("CAIRN_SKIPS") {
-        let list = std::fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(list);
+        let mut options = std::fs::OpenOptions::new();
+        let list = options.create(true).append(true).open(list);
         writeln!(list.unwrap(), "{what}").unwrap();
     }
 }
@@ -98,11 +96,9 @@ fn fill(db: &Db, len: usize) -> Result<u64> {
 }
 
 fn on_disk(path: &Path) -> u64 {
-    let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
-    entries
-        .filter_map(|entry| entry.metadata().ok())
-        .map(|it| it.len())
-        .sum()
+    let entries = std::fs::read_dir(path).unwrap();
+    let found = entries.filter_map(|entry| entry.unwrap().metadata().ok());
+    found.map(|found| found.len()).sum()
 }
 
 /// State of the full database when the deletions start.
@@ -145,16 +141,13 @@ fn fill_and_die() {
 }
 
 fn killed(path: &Path, budget: usize, len: usize) {
-    let status = Command::new(std::env::current_exe().unwrap())
+    let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "full_disk::fill_and_die", "--ignored"])
         .env(CHILD, format!("{budget} {len} {}", path.display()))
         .output()
         .unwrap();
-    assert!(
-        !status.status.success(),
-        "the child must be killed by a signal"
-    );
-    assert!(path.join("CURRENT").exists(), "{status:?}");
+    let is_killed = !output.status.success();
+    assert!(is_killed && path.join("CURRENT").exists(), "{output:?}");
 }
 
 fn delete_all(db: &Db, keys: &[Vec<u8>], by: By) -> Result<()> {
@@ -191,44 +184,45 @@ fn delete_all(db: &Db, keys: &[Vec<u8>], by: By) -> Result<()> {
 fn empty(path: &Path, budget: usize, len: usize, met: Met, by: By) {
     let what = format!("{}: {len} bytes, {met:?}, {by:?}", path.display());
     let options = options(budget);
+    let done = |name: &str, result: Result<()>| {
+        result.unwrap_or_else(|error| panic!("{what}: {name}: {error}"));
+    };
+    let open = || {
+        options
+            .open(path)
+            .unwrap_or_else(|error| panic!("{what}: opening: {error}"))
+    };
     let db = if met == Met::Killed {
         killed(path, budget, len);
-        options.open(path)
+        open()
     } else {
-        let db = options.open(path).unwrap();
+        let db = open();
         fill(&db, len).unwrap();
         if met == Met::Closed {
-            db.close()
-                .unwrap_or_else(|error| panic!("{what}: closing: {error}"));
-            options.open(path)
+            done("closing", db.close());
+            open()
         } else {
-            Ok(db)
+            db
         }
     };
-    let db = db.unwrap_or_else(|error| panic!("{what}: opening: {error}"));
-    let keys: Vec<Vec<u8>> = db.iter().map(|entry| entry.unwrap().0.into_vec()).collect();
+    let keys = keys(db.iter());
+    let count = keys.len() as u64;
     assert!(
-        keys.len() as u64 * (16 + len as u64) > DISK_MIB * MB / 4,
-        "{what}: {}",
-        keys.len()
+        count * (16 + len as u64) > DISK_MIB * MB / 4,
+        "{what}: {count}"
     );
-    delete_all(&db, &keys, by).unwrap_or_else(|error| panic!("{what}: {error}"));
+    done("deleting", delete_all(&db, &keys, by));
     assert!(db.iter().next().is_none(), "{what}");
     let left = on_disk(path);
     // The bound of an idle database plus the reserve for a nearly full disk.
     let bound = 8 * MB + (DISK_MIB << 20) / 8;
-    assert!(
-        left <= bound,
-        "{what}: {left} bytes left, {}",
-        db.property("cairndb.stats").unwrap()
-    );
+    let stats = db.property("cairndb.stats").unwrap();
+    assert!(left <= bound, "{what}: {left} bytes left, {stats}");
     // The database accepts data again.
-    let again = keys.len() as u64 / 4;
-    for n in 0..again {
-        db.put(&key(n), &vec![9; len])
-            .unwrap_or_else(|error| panic!("{what}: put {n} of {again}: {error}"));
+    for n in 0..count / 4 {
+        done("putting again", db.put(&key(n), &vec![9; len]));
     }
-    db.close().unwrap_or_else(|error| panic!("{what}: {error}"));
+    done("closing at last", db.close());
     cairndb::verify(path, &options).unwrap();
 }
 

@@ -1,7 +1,6 @@
 //! Handles that are closed twice, read-only or inherited across a fork, and directories of other
 //! stores.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -10,16 +9,7 @@ use cairndb::{
     Db, Durability, ErrorKind, Job, MergeOperator, Options, Result, WriteOptions, destroy,
 };
 
-use crate::{all, mem_db, real_dir, stepped};
-
-fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
-    let file = |entry: std::fs::DirEntry| {
-        let bytes = std::fs::read(entry.path()).unwrap();
-        (entry.file_name().into_string().unwrap(), bytes)
-    };
-    entries.map(file).collect()
-}
+use crate::{all, fails, fails_with, files, mem_db, real_dir, stepped, write_files};
 
 /// Creates the files of a small LevelDB database.
 fn leveldb(path: &Path) {
@@ -42,12 +32,9 @@ fn another_stores_directory_is_neither_opened_nor_destroyed() {
     leveldb(&path);
     for lock in [true, false] {
         let before = files(&path);
-        let error = destroy(&path, &Options::new()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        fails(destroy(&path, &Options::new()), ErrorKind::InvalidArgument);
         let options = Options::new().create_if_missing(true);
-        let error = options.open(&path).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
-        assert!(error.to_string().contains("LevelDB"), "{error}");
+        fails_with(options.open(&path), ErrorKind::InvalidArgument, "LevelDB");
         if lock {
             assert_eq!(files(&path), before);
             std::fs::remove_file(path.join("LOCK")).unwrap();
@@ -56,8 +43,7 @@ fn another_stores_directory_is_neither_opened_nor_destroyed() {
     let logs = dir.path().join("logs");
     std::fs::create_dir(&logs).unwrap();
     std::fs::write(logs.join("240101.log"), "2024-01-01 started\n").unwrap();
-    let error = destroy(&logs, &Options::new()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    fails(destroy(&logs, &Options::new()), ErrorKind::InvalidArgument);
     assert_eq!(files(&logs).len(), 1);
 }
 
@@ -74,7 +60,7 @@ fn verify_ignores_error_if_exists() {
 fn closing_again_returns_the_error_of_the_first_close() {
     let dir = real_dir();
     let path = dir.path().join("db");
-    let db = Options::new().create_if_missing(true).open(&path).unwrap();
+    let db = Db::open(&path).unwrap();
     let unlogged = WriteOptions::new().durability(Durability::None);
     db.put_with(b"k", b"v", &unlogged).unwrap();
     // No file can be created in a directory that has been removed.
@@ -82,7 +68,7 @@ fn closing_again_returns_the_error_of_the_first_close() {
     let first = db.close().unwrap_err();
     let second = db.clone().close().unwrap_err();
     assert_eq!(first.to_string(), second.to_string());
-    assert_eq!(db.get(b"k").unwrap_err().kind(), ErrorKind::Closed);
+    fails(db.get(b"k"), ErrorKind::Closed);
 }
 
 /// Regression: `approximate_size` returned 0, because only a lookup in a table checked for
@@ -92,35 +78,25 @@ fn a_closed_handle_without_tables_returns_no_size() {
     let (db, _) = mem_db();
     assert_eq!(db.approximate_size(..).unwrap(), 0);
     db.close().unwrap();
-    let error = db.approximate_size(..).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
+    fails(db.approximate_size(..), ErrorKind::Closed);
 }
 
 #[test]
 fn jobs_of_a_read_only_handle_change_nothing() {
     let dir = real_dir();
-    let db = Options::new()
-        .create_if_missing(true)
-        .open(dir.path())
-        .unwrap();
+    let db = Db::open(dir.path()).unwrap();
     for n in 0..500_u32 {
         db.put(&n.to_be_bytes(), b"in the log").unwrap();
     }
     let copy = real_dir();
-    for (name, bytes) in files(dir.path()) {
-        std::fs::write(copy.path().join(name), bytes).unwrap();
-    }
+    write_files(copy.path(), files(dir.path()));
     let before = files(copy.path());
     let reader = Options::new().read_only(true).open(copy.path()).unwrap();
-    let jobs = [
-        Job::Flush,
-        Job::Compact,
-        Job::IdleCompact,
-        Job::Persist,
-        Job::Reap,
-        Job::DropValues,
-    ];
-    for job in jobs {
+    let compact = [Job::Flush, Job::Compact, Job::IdleCompact];
+    for job in compact
+        .into_iter()
+        .chain([Job::Persist, Job::Reap, Job::DropValues])
+    {
         assert!(!reader.step_background(job).unwrap(), "{job:?}");
     }
     reader.wait_idle().unwrap();
@@ -186,10 +162,7 @@ fn an_operator_that_panics_at_one_operand_costs_that_key_alone() {
 fn a_forked_child_writes_nothing() {
     use std::os::unix::process::CommandExt;
     let dir = real_dir();
-    let db = Options::new()
-        .create_if_missing(true)
-        .open(dir.path())
-        .unwrap();
+    let db = Db::open(dir.path()).unwrap();
     db.put(b"parent", &[1; 100]).unwrap();
     let child = db.clone();
     let check = move || {
@@ -203,11 +176,8 @@ fn a_forked_child_writes_nothing() {
             && refused(child.compact_range(..))
             && refused(child.step_background(Job::Flush).map(drop))
             && refused(child.close());
-        if all {
-            Ok(())
-        } else {
-            Err(std::io::Error::from_raw_os_error(1))
-        }
+        all.then_some(())
+            .ok_or(std::io::Error::from_raw_os_error(1))
     };
     let mut command = Command::new("true");
     // SAFETY: the closure takes no lock that another thread of this process could hold at the fork.

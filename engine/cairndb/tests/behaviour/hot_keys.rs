@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Memory};
 
-use cairndb::{Append, Comparator};
+use cairndb::{Comparator, Cursor};
 
-use crate::stepped;
+use crate::{appending, stepped};
 
 /// Bytewise order until `on` is set. After that, keys that start with `lies` sort on the other side
 /// of the hot key.
@@ -41,15 +41,10 @@ impl Comparator for Changed {
 #[test]
 fn cursors_end_under_a_comparator_that_changes() {
     for (lies, flushed) in [(b'p', false), (b'p', true), (b'z', false), (b'z', true)] {
-        let order = Arc::new(Changed {
-            lies,
-            on: AtomicBool::new(false),
-        });
-        let db = stepped()
-            .memory_budget(16 << 20)
-            .comparator(Arc::clone(&order) as Arc<dyn Comparator>)
-            .open("/db")
-            .unwrap();
+        let on = AtomicBool::new(false);
+        let order = Arc::new(Changed { lies, on });
+        let options = stepped().comparator(order.clone());
+        let db = options.memory_budget(16 << 20).open("/db").unwrap();
         let mut kept = Vec::new();
         for n in 0..60u8 {
             db.put(HOT, &[n; 3]).unwrap();
@@ -99,11 +94,8 @@ impl Comparator for Irreflexive {
 fn cursors_end_if_a_key_is_not_equal_to_itself() {
     for flushed in [false, true] {
         for operands in [false, true] {
-            let db = stepped()
-                .comparator(Arc::new(Irreflexive))
-                .merge_operator(Arc::new(Append))
-                .open("/db")
-                .unwrap();
+            let options = appending().comparator(Arc::new(Irreflexive));
+            let db = options.open("/db").unwrap();
             for other in [&b"a"[..], b"z", b"nan"] {
                 db.put(other, b"1").unwrap();
                 if operands {
@@ -117,21 +109,18 @@ fn cursors_end_if_a_key_is_not_equal_to_itself() {
             for other in [&b"a"[..], b"z", b"nan"] {
                 let _ = db.get(other);
             }
-            let mut cursor = db.cursor();
-            let mut steps = 0;
-            let _ = cursor.seek_to_first();
-            while cursor.valid() && steps < 20 && cursor.next().is_ok() {
-                steps += 1;
-            }
-            assert!(steps < 20, "{steps} steps over three keys");
-            steps = 0;
-            let _ = cursor.seek_to_last();
-            while cursor.valid() && steps < 20 && cursor.prev().is_ok() {
-                steps += 1;
-            }
-            assert!(steps < 20, "{steps} steps backward over three keys");
-            drop(cursor);
+            walk(db.cursor(), Cursor::seek_to_first, Cursor::next);
+            walk(db.cursor(), Cursor::seek_to_last, Cursor::prev);
             let _ = db.compact_range(..);
         }
     }
+}
+
+type Move = fn(&mut Cursor) -> cairndb::Result<()>;
+
+/// Checks that a walk over three keys ends.
+fn walk(mut cursor: Cursor, first: Move, step: Move) {
+    let _ = first(&mut cursor);
+    let steps = (0..20).take_while(|_| cursor.valid() && step(&mut cursor).is_ok());
+    assert!(steps.count() < 20);
 }

@@ -2,11 +2,11 @@
 //! checked.
 
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cairndb::{Db, ErrorKind, Options};
 
-use crate::{real_dir, threaded};
+use crate::{fails_with, paths, real_dir, threaded};
 
 const BUDGET: usize = 256 << 10;
 
@@ -92,12 +92,12 @@ fn a_log_file_that_could_not_be_removed_is_not_used_under_a_cursor() {
     let (dir, kept) = (real_dir(), real_dir());
     let name_in = |dir: &Path, path: &Path| dir.join(path.file_name().unwrap());
     let keep = || {
-        for path in log_files(dir.path()) {
+        for path in paths(dir.path(), "log") {
             std::fs::hard_link(&path, name_in(kept.path(), &path)).unwrap();
         }
     };
     let put_back = || {
-        for path in log_files(kept.path()) {
+        for path in paths(kept.path(), "log") {
             let removed = name_in(dir.path(), &path);
             if !removed.exists() {
                 std::fs::rename(&path, removed).unwrap();
@@ -105,14 +105,6 @@ fn a_log_file_that_could_not_be_removed_is_not_used_under_a_cursor() {
         }
     };
     reopen_beside_a_cursor(dir.path(), keep, put_back);
-}
-
-fn log_files(dir: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(dir).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    paths
-        .filter(|path| path.extension().is_some_and(|end| end == "log"))
-        .collect()
 }
 
 /// Simulates a failing disk that refuses a page of the log: the system drops the page, and later
@@ -126,7 +118,7 @@ fn a_value_that_is_no_longer_in_the_log_is_an_error() {
     db.put(b"lost", &[b'L'; 100]).unwrap();
     db.put(b"short", b"LLLL").unwrap();
     let mut damaged = String::new();
-    for path in log_files(dir.path()) {
+    for path in paths(dir.path(), "log") {
         let bytes = std::fs::read(&path).unwrap();
         if let Some(at) = bytes.windows(100).position(|window| window == [b'L'; 100]) {
             let file = std::fs::OpenOptions::new().write(true).open(&path);
@@ -145,17 +137,12 @@ fn a_value_that_is_no_longer_in_the_log_is_an_error() {
     assert_eq!(error.kind(), ErrorKind::Corruption);
     assert!(error.to_string().contains(&damaged), "{error}");
     assert!(db.iter().any(|entry| entry.is_err()));
-    let error = db.flush().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Corruption);
-    assert!(error.to_string().contains(&damaged), "{error}");
+    fails_with(db.flush(), ErrorKind::Corruption, &damaged);
     assert!(db.get(b"lost").is_err());
     drop(db);
     // The checksum of the record detects the same damage in the log.
     match on_disk().open(dir.path()) {
-        Ok(db) => assert_ne!(
-            db.get(b"lost").unwrap().map(cairndb::Value::into_vec),
-            Some(vec![b'x'; 100])
-        ),
+        Ok(db) => assert_ne!(db.get(b"lost").unwrap().as_deref(), Some(&[b'x'; 100][..])),
         Err(error) => assert_eq!(error.kind(), ErrorKind::Corruption),
     }
 }

@@ -2,16 +2,15 @@
 //! once, within the memory budget, and not in the way of the next writer.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use cairndb::env::random::Random;
-use cairndb::env::{Background, MemEnv};
-use cairndb::{Append, Db, Durability, Job, Options, WriteBatch, WriteOptions};
+use cairndb::{Durability, Job, Options, Snapshot, WriteBatch, WriteOptions};
 
-use crate::{stepped, threaded};
+use crate::{Entries, all, appending, entries, field, real_dir, stepped, threaded};
 
+/// The budget of the databases in memory too.
 const BUDGET: usize = 256 << 10;
 
 fn key(n: u64) -> Vec<u8> {
@@ -37,21 +36,11 @@ fn round_of(value: &[u8]) -> u64 {
     u64::from_le_bytes(value[..8].try_into().unwrap())
 }
 
-fn memory(db: &Db, owner: &str) -> usize {
-    let text = db.property("cairndb.memory").unwrap();
-    let at = text.find(&format!("\"{owner}\":")).unwrap() + owner.len() + 3;
-    let digits: String = text[at..]
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    digits.parse().unwrap()
-}
-
 /// Readers of every kind see each batch whole or not at all, while it is inserted and flushed.
 #[test]
 fn readers_see_all_of_a_batch_or_nothing() {
     const KEYS: u64 = 3_000;
-    let db = threaded().memory_budget(BUDGET).open("/db").unwrap();
+    let db = threaded().open("/db").unwrap();
     let mut random = Random::new(7);
     db.write(&batch(&mut random, KEYS, 0)).unwrap();
     let done = AtomicBool::new(false);
@@ -71,23 +60,19 @@ fn readers_see_all_of_a_batch_or_nothing() {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 let snapshot = db.snapshot();
-                let rounds = |entry: cairndb::Result<_>| {
-                    let (_, value): (cairndb::Value, cairndb::Value) = entry.unwrap();
-                    round_of(&value)
-                };
-                let mut seen: Vec<u64> = db.iter().map(rounds).collect();
-                seen.dedup();
-                assert_eq!(seen.len(), 1, "an iterator sees one batch");
-                let mut seen: Vec<u64> = snapshot.iter().map(rounds).collect();
-                seen.dedup();
-                assert_eq!(seen.len(), 1, "a snapshot sees one batch");
+                for entries in [db.iter(), snapshot.iter()] {
+                    let rounds = entries.map(|entry| round_of(&entry.unwrap().1));
+                    let mut seen: Vec<u64> = rounds.collect();
+                    seen.dedup();
+                    assert_eq!(seen.len(), 1, "a scan sees one batch");
+                }
             }
         });
         for round in 1..=30 {
             let durability = [Durability::None, Durability::Os, Durability::Sync];
             let options = WriteOptions::new().durability(durability[(round % 3) as usize]);
-            db.write_with(&batch(&mut random, KEYS, round), &options)
-                .unwrap();
+            let batch = batch(&mut random, KEYS, round);
+            db.write_with(&batch, &options).unwrap();
             let value = db.get(&key(round)).unwrap().unwrap();
             assert_eq!(round_of(&value), round, "the writer reads its batch");
         }
@@ -101,7 +86,7 @@ fn long_batches_of_several_writers_wait_for_the_syncs_before() {
     const WRITERS: u64 = 4;
     const KEYS: u64 = 2_000;
     const ROUNDS: u64 = 12;
-    let dir = tempfile::tempdir().unwrap();
+    let dir = real_dir();
     let options = Options::new().create_if_missing(true).memory_budget(BUDGET);
     let db = options.open(&dir).unwrap();
     let key = |writer: u64, n: u64| format!("writer {writer}, {n:06}").into_bytes();
@@ -126,7 +111,7 @@ fn long_batches_of_several_writers_wait_for_the_syncs_before() {
     });
     drop(db);
     let db = options.open(&dir).unwrap();
-    assert_eq!(db.iter().try_count().unwrap() as u64, WRITERS * KEYS);
+    assert_eq!(db.iter().try_count().unwrap(), WRITERS * KEYS);
     for writer in 0..WRITERS {
         let value = db.get(&key(writer, 7)).unwrap().unwrap();
         assert_eq!(round_of(&value), ROUNDS);
@@ -136,13 +121,10 @@ fn long_batches_of_several_writers_wait_for_the_syncs_before() {
 /// Puts, deletes and operands of keys that occur several times, beside what was there before.
 #[test]
 fn a_long_batch_is_applied_in_order() {
-    let options = stepped()
-        .memory_budget(BUDGET)
-        .merge_operator(Arc::new(Append));
-    let db = options.open("/db").unwrap();
+    let db = appending().open("/db").unwrap();
     let mut contents: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
     let mut random = Random::new(11);
-    let mut before = None;
+    let mut before: Option<(Snapshot, _)> = None;
     for _ in 0..6 {
         let mut batch = WriteBatch::new();
         for _ in 0..4_000 {
@@ -166,14 +148,13 @@ fn a_long_batch_is_applied_in_order() {
         db.write(&batch).unwrap();
         db.put(b"single", b"write").unwrap();
         contents.insert(b"single".to_vec(), b"write".to_vec());
-        let entries = db.iter().map(|entry| entry.unwrap());
-        let entries = entries.map(|(key, value)| (key.into_vec(), value.into_vec()));
-        assert!(entries.eq(contents.clone()));
-        if let Some((snapshot, contents)) = before.replace((db.snapshot(), contents.clone())) {
-            let snapshot: cairndb::Snapshot = snapshot;
-            let entries = snapshot.iter().map(|entry| entry.unwrap());
-            let entries = entries.map(|(key, value)| (key.into_vec(), value.into_vec()));
-            assert!(entries.eq(contents), "a snapshot keeps what it saw");
+        let now: Entries = contents.clone().into_iter().collect();
+        assert!(all(&db) == now);
+        if let Some((snapshot, then)) = before.replace((db.snapshot(), now)) {
+            assert!(
+                entries(snapshot.iter()) == then,
+                "a snapshot keeps what it saw"
+            );
         }
         while db.step_background(Job::Compact).unwrap() {}
     }
@@ -183,11 +164,12 @@ fn a_long_batch_is_applied_in_order() {
 /// so that the next writer need not wait.
 #[test]
 fn a_long_batch_takes_no_more_memory_than_the_budget() {
-    let db = stepped().memory_budget(BUDGET).open("/db").unwrap();
+    let db = stepped().open("/db").unwrap();
     let mut random = Random::new(13);
     db.write(&batch(&mut random, 100_000, 1)).unwrap();
-    assert_eq!(memory(&db, "sealed"), 0);
-    assert!(memory(&db, "mutable") + memory(&db, "pooled") <= BUDGET);
+    let memory = |owner: &str| field(&db, "cairndb.memory", owner);
+    assert_eq!(memory("sealed"), 0);
+    assert!(memory("mutable") + memory("pooled") <= BUDGET as u64);
     assert!(db.step_background(Job::Persist).unwrap());
     assert_eq!(db.iter().try_count().unwrap(), 100_000);
 }
@@ -195,12 +177,8 @@ fn a_long_batch_takes_no_more_memory_than_the_budget() {
 /// After a crash the log has the whole batch, although some of it was in tables.
 #[test]
 fn a_long_batch_is_recovered_whole() {
-    let env = MemEnv::new(Background::Stepped);
-    let options = |env: &Arc<MemEnv>| {
-        let options = Options::new().env(Arc::clone(env) as _);
-        options.create_if_missing(true).memory_budget(BUDGET)
-    };
-    let db = options(&env).open("/db").unwrap();
+    let options = stepped();
+    let db = options.open("/db").unwrap();
     let mut random = Random::new(17);
     for round in 0..5 {
         db.write(&batch(&mut random, 2_000, round)).unwrap();
@@ -209,7 +187,7 @@ fn a_long_batch_is_recovered_whole() {
     db.checkpoint("/copy").unwrap();
     drop(db);
     for path in ["/db", "/copy"] {
-        let db = options(&env).open(path).unwrap();
+        let db = options.open(path).unwrap();
         assert_eq!(db.iter().try_count().unwrap(), 2_001);
         for n in 0..2_000 {
             assert_eq!(round_of(&db.get(&key(n)).unwrap().unwrap()), 4);

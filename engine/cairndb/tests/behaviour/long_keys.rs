@@ -2,34 +2,27 @@
 //! alike.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use cairndb::env::{Background, Env, MemEnv};
-use cairndb::{Db, Options, verify};
+use cairndb::{Db, verify};
 
-use crate::{all, field, stat};
-
-fn options(budget: usize) -> (Arc<MemEnv>, Options) {
-    let env = MemEnv::new(Background::Stepped);
-    let options = Options::new().create_if_missing(true).env(env.clone());
-    (env, options.memory_budget(budget))
-}
+use crate::{all, field, in_memory, stat};
 
 /// Returns the total length of the files whose names begin or end with `part`.
 fn bytes_of(env: &MemEnv, part: &str) -> u64 {
     let dir = env.open_dir("/db".as_ref(), false).unwrap();
     let names = dir.list().unwrap().into_iter();
     let chosen = names.filter(|name| name.starts_with(part) || name.ends_with(part));
-    chosen
-        .map(|name| dir.size_of(&name).unwrap().unwrap())
-        .sum()
+    let sizes = chosen.map(|name| dir.size_of(&name).unwrap());
+    sizes.flatten().sum()
 }
 
 /// A table's bounds were whole keys, which the manifest, the meta block and the open table held.
 #[test]
 fn tables_hold_little_of_their_keys() {
     const KEY_BYTES: usize = 3 << 20;
-    let (env, options) = options(64 << 20);
+    let (env, options) = in_memory(Background::Stepped);
+    let options = options.memory_budget(64 << 20);
     let db = options.open("/db").unwrap();
     let key = |n: u8| [&[n][..], &vec![b'k'; KEY_BYTES]].concat();
     for n in 0..12 {
@@ -38,10 +31,7 @@ fn tables_hold_little_of_their_keys() {
     }
     let check = |db: &Db| {
         for n in 0..12 {
-            assert_eq!(
-                db.get(&key(n * 20)).unwrap().as_deref(),
-                Some(&b"value"[..])
-            );
+            assert_eq!(db.get(&key(n * 20)).unwrap().unwrap(), b"value");
             assert_eq!(db.get(&key(n * 20 + 1)).unwrap(), None);
         }
         let (tables, manifest) = (bytes_of(&env, ".tbl"), bytes_of(&env, "MANIFEST"));
@@ -73,9 +63,7 @@ fn grouped(number: u32) -> Vec<u8> {
 #[test]
 fn tables_divide_groups_of_long_keys() {
     for background in [Background::Stepped, Background::Threads] {
-        let env = MemEnv::new(background);
-        let options = Options::new().create_if_missing(true).env(env);
-        let options = options.memory_budget(256 << 10);
+        let (_, options) = in_memory(background);
         let db = options.open("/db").unwrap();
         let mut model = BTreeMap::new();
         for round in 0..3_u32 {

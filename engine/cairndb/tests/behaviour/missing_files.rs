@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use cairndb::{Db, Error, ErrorKind, Options, Result};
-use cairndb_env::{Background, Dir, Env, MemEnv};
+use cairndb_env::{Background, Dir, Env};
 use cairndb_format::name::{FileKind, LOCK};
 
-use crate::real_dir;
+use crate::{fails, files, in_memory, paths, real_dir, write_files};
 
 fn options() -> Options {
     Options::new()
@@ -32,11 +32,7 @@ fn closed(path: &Path) {
 
 /// Returns the only file in `path` with the extension `end`.
 fn only(path: &Path, end: &str) -> PathBuf {
-    let names = std::fs::read_dir(path).unwrap();
-    let paths = names.map(|entry| entry.unwrap().path());
-    let mut found: Vec<_> = paths
-        .filter(|path| path.extension().is_some_and(|extension| extension == end))
-        .collect();
+    let mut found = paths(path, end);
     assert_eq!(found.len(), 1, "{found:?}");
     found.remove(0)
 }
@@ -68,19 +64,20 @@ fn walk(db: &Db, forward: bool) -> Result<()> {
 
 type Call = (&'static str, fn(&Db) -> Result<()>);
 
+/// Makes a call for each of the two keys.
+fn both(mut call: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    KEYS.iter().try_for_each(|key| call(key))
+}
+
 const READS: [Call; 16] = [
-    ("get", |db| {
-        KEYS.iter().try_for_each(|key| db.get(key).map(drop))
-    }),
+    ("get", |db| both(|key| db.get(key).map(drop))),
     ("get_into", |db| {
-        KEYS.iter()
-            .try_for_each(|key| db.get_into(key, &mut Vec::new()).map(drop))
+        both(|key| db.get_into(key, &mut Vec::new()).map(drop))
     }),
     ("multi_get", |db| db.multi_get(&KEYS).map(drop)),
     ("contains", |db| db.contains(&KEYS[0]).map(drop)),
     ("snapshot", |db| {
-        let snapshot = db.snapshot();
-        KEYS.iter().try_for_each(|key| snapshot.get(key).map(drop))
+        both(|key| db.snapshot().get(key).map(drop))
     }),
     ("snapshot's iterator", |db| each(db.snapshot().iter())),
     ("iterator", |db| each(db.iter())),
@@ -90,12 +87,9 @@ const READS: [Call; 16] = [
     ("prefix", |db| each(db.prefix(&KEYS[0][..3]))),
     ("cursor", |db| walk(db, true)),
     ("cursor, backward", |db| walk(db, false)),
-    ("seek", |db| {
-        KEYS.iter().try_for_each(|key| db.cursor().seek(key))
-    }),
+    ("seek", |db| both(|key| db.cursor().seek(key))),
     ("seek_for_prev", |db| {
-        KEYS.iter()
-            .try_for_each(|key| db.cursor().seek_for_prev(key))
+        both(|key| db.cursor().seek_for_prev(key))
     }),
     ("approximate_size", |db| {
         db.approximate_size(KEYS[0]..KEYS[1]).map(drop)
@@ -181,10 +175,8 @@ fn an_error_is_not_counted_as_an_entry() {
         }
         assert_eq!(db.iter().count(), 0);
         assert_eq!(db.snapshot().range(KEYS[0]..).count(), 0);
-        let error = db.iter().try_count().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
-        let error = db.prefix(&KEYS[0][..2]).try_count().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+        fails(db.iter().try_count(), ErrorKind::Corruption);
+        fails(db.prefix(&KEYS[0][..2]).try_count(), ErrorKind::Corruption);
     }
 }
 
@@ -227,17 +219,21 @@ fn opening_and_verify_name_the_missing_file() {
         closed(dir.path());
         let path = only(dir.path(), end);
         std::fs::remove_file(&path).unwrap();
-        for opened in [
-            options().open(dir.path()).map(drop),
-            options().read_only(true).open(dir.path()).map(drop),
-            cairndb::verify(dir.path(), &options()).map(drop),
-        ] {
-            let error = opened.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+        for opened in openings(dir.path()) {
+            let error = fails(opened, ErrorKind::Corruption);
             let name = path.file_name().and_then(|name| name.to_str());
             assert_eq!(error.file_name(), name, "{error}");
         }
     }
+}
+
+/// Opens a database in every way.
+fn openings(path: &Path) -> [Result<()>; 3] {
+    [
+        options().open(path).map(drop),
+        options().read_only(true).open(path).map(drop),
+        cairndb::verify(path, &options()).map(drop),
+    ]
 }
 
 #[test]
@@ -254,24 +250,13 @@ fn a_missing_manifest_is_damage() {
             db
         });
         let copy = real_dir();
-        for entry in std::fs::read_dir(path).unwrap() {
-            let file = entry.unwrap().path();
-            let copied = std::fs::copy(&file, copy.path().join(file.file_name().unwrap()));
-            // The worker of the open handle may remove a spare log in the meantime.
-            if let Err(error) = copied {
-                assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}");
-            }
-        }
+        write_files(copy.path(), files(path));
         drop(left);
         let path = copy.path();
         let current = std::fs::read_to_string(path.join("CURRENT")).unwrap();
         let manifest = path.join(current.trim_end());
         std::fs::remove_file(&manifest).unwrap();
-        for opened in [
-            options().open(path).map(drop),
-            options().read_only(true).open(path).map(drop),
-            cairndb::verify(path, &options()).map(drop),
-        ] {
+        for opened in openings(path) {
             is_damage("opening", &opened.unwrap_err(), &manifest);
         }
     }
@@ -293,8 +278,7 @@ fn copy(from: &dyn Dir, to: &dyn Dir) {
 /// A later segment proves that the missing one had been synced.
 #[test]
 fn a_missing_log_segment_is_damage() {
-    let env = MemEnv::new(Background::Stepped);
-    let options = options().env(env.clone());
+    let (env, options) = in_memory(Background::Stepped);
     let db = options.open("/db").unwrap();
     for n in 0..1000u32 {
         db.put(&n.to_be_bytes(), &[5; 200]).unwrap();
@@ -303,12 +287,10 @@ fn a_missing_log_segment_is_damage() {
         }
     }
     let dir = |path: &str| env.open_dir(path.as_ref(), true).unwrap();
-    let names = dir("/db").list().unwrap();
-    let logs = names
-        .iter()
-        .filter(|name| matches!(FileKind::parse(name), Some(FileKind::Log(_))));
+    let mut logs = dir("/db").list().unwrap();
+    logs.retain(|name| matches!(FileKind::parse(name), Some(FileKind::Log(_))));
     let mut damaged = 0;
-    for log in logs {
+    for log in &logs {
         let path = format!("/without-{log}");
         copy(&*dir("/db"), &*dir(&path));
         dir(&path).unlink(log).unwrap();
@@ -331,8 +313,7 @@ fn a_removed_directory_is_an_io_error() {
     let db = options().open(&path).unwrap();
     db.put(b"k", b"v").unwrap();
     std::fs::remove_dir_all(&path).unwrap();
-    let error = db.flush().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    fails(db.flush(), ErrorKind::Io);
     let error = db.checkpoint(dir.path().join("no/parent")).unwrap_err();
     assert_ne!(error.kind(), ErrorKind::NotFound, "{error}");
 }

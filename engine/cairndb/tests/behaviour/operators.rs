@@ -1,12 +1,13 @@
 //! User-defined merge operators: they may read the database, reject an operand, and fail.
 
+use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
 use cairndb::{
-    Add, Append, Db, Durability, ErrorKind, MergeOperator, Result, WriteBatch, WriteOptions,
+    Add, Db, Durability, ErrorKind, MergeOperator, Result, Value, WriteBatch, WriteOptions,
 };
 
-use crate::{field, stepped};
+use crate::{appending, fails, fails_with, field, stepped};
 
 /// Joins operands with a separator that is stored in the same database.
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ impl MergeOperator for Configured {
     fn merge(&self, _key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
         let db = self.0.lock().unwrap().clone();
         let between = db.map(|db| db.get(b"between")).transpose()?.flatten();
-        let between = between.map_or_else(Vec::new, cairndb::Value::into_vec);
+        let between = between.map_or_else(Vec::new, Value::into_vec);
         let parts: Vec<&[u8]> = base.into_iter().chain(operands.iter().copied()).collect();
         Ok(parts.join(&between[..]))
     }
@@ -29,10 +30,8 @@ impl MergeOperator for Configured {
 #[test]
 fn an_operator_may_read_the_database() {
     let operator = Arc::new(Configured::default());
-    let db = stepped()
-        .merge_operator(operator.clone())
-        .open("/db")
-        .unwrap();
+    let options = stepped().merge_operator(operator.clone());
+    let db = options.open("/db").unwrap();
     *operator.0.lock().unwrap() = Some(db.clone());
     db.put(b"between", b", ").unwrap();
     db.put(b"k", b"a").unwrap();
@@ -61,15 +60,14 @@ fn an_operand_that_the_operator_refuses_is_not_written() {
     batch.put(b"p", &[3; 20_000]);
     batch.merge(b"o", &[1; 8]);
     batch.merge(b"n", &[1; 9]);
-    let error = db.write(&batch).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    fails(db.write(&batch), ErrorKind::InvalidArgument);
     assert!(db.get(b"n").unwrap().is_none());
     assert!(db.get(b"p").unwrap().is_none());
     assert_eq!(db.get(b"o").unwrap().unwrap(), 7u64.to_le_bytes());
 }
 
 /// Returns the keys that an iterator yields, with `!` for each error.
-fn seen(entries: impl Iterator<Item = Result<(cairndb::Value, cairndb::Value)>>) -> Vec<u8> {
+fn seen(entries: impl Iterator<Item = Result<(Value, Value)>>) -> Vec<u8> {
     let seen = entries.map(|entry| entry.map_or(b'!', |(key, _)| key[0]));
     seen.take(20).collect()
 }
@@ -81,17 +79,14 @@ fn a_scan_continues_past_a_key_that_cannot_be_folded() {
     db.put(b"n", &[1; 9]).unwrap();
     db.merge(b"n", &[1]).unwrap();
     for _ in 0..2 {
-        assert_eq!(db.get(b"n").unwrap_err().kind(), ErrorKind::InvalidArgument);
+        fails(db.get(b"n"), ErrorKind::InvalidArgument);
         assert_eq!(seen(db.iter()), b"am!oz");
         assert_eq!(seen(db.iter().rev()), b"zo!ma");
         assert_eq!(seen(db.range(b"n"..)), b"!oz");
         assert_eq!(seen(db.range(b"b"..b"n")), b"m");
         assert_eq!(seen(db.range(..b"n").rev()), b"ma");
         assert_eq!(seen(db.range(b"m"..=b"n").rev()), b"!m");
-        let after = (
-            std::ops::Bound::Excluded(b"n"),
-            std::ops::Bound::<&[u8; 1]>::Unbounded,
-        );
+        let after = (Bound::Excluded(b"n"), Bound::<&[u8; 1]>::Unbounded);
         assert_eq!(seen(db.range(after)), b"oz");
         assert_eq!(seen(db.prefix(b"n")), b"!");
         // The two ends meet at this key, and exactly one of them yields the error.
@@ -129,13 +124,15 @@ fn a_key_that_cannot_be_folded_fails_no_other_key_of_a_multi_get() {
     }
     db.put(&keys[6], &[1; 9]).unwrap();
     db.merge(&keys[6], &[1]).unwrap();
-    let check = |each: Vec<Result<Option<cairndb::Value>>>| {
+    let refused = |result: Result<Option<Value>>| {
+        let error = fails_with(result, ErrorKind::InvalidArgument, "key \"key 6\"");
+        assert_eq!(error.key_text(), Some("\"key 6\""), "{error}");
+    };
+    let check = |each: Vec<Result<Option<Value>>>| {
         assert_eq!(each.len(), keys.len());
         for (n, found) in each.into_iter().enumerate() {
             if n == 6 {
-                let error = found.unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
-                assert_eq!(error.key_text(), Some("\"key 6\""), "{error}");
+                refused(found);
             } else {
                 assert_eq!(found.unwrap().unwrap(), 3u64.to_le_bytes(), "{n}");
             }
@@ -144,10 +141,7 @@ fn a_key_that_cannot_be_folded_fails_no_other_key_of_a_multi_get() {
     check(db.multi_get_each(&keys).unwrap());
     check(db.snapshot().multi_get_each(&keys).unwrap());
     for all in [db.multi_get(&keys), db.snapshot().multi_get(&keys)] {
-        let error = all.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
-        assert_eq!(error.key_text(), Some("\"key 6\""), "{error}");
-        assert!(error.to_string().contains("key \"key 6\""), "{error}");
+        refused(all.map(|_| None));
     }
     assert_eq!(db.multi_get(&keys[..6]).unwrap().len(), 6);
     let missing = db.multi_get_each(&[b"none"]).unwrap().remove(0);
@@ -155,16 +149,13 @@ fn a_key_that_cannot_be_folded_fails_no_other_key_of_a_multi_get() {
     let snapshot = db.snapshot();
     db.close().unwrap();
     for closed in [db.multi_get_each(&keys), snapshot.multi_get_each(&keys)] {
-        assert_eq!(closed.unwrap_err().kind(), ErrorKind::Closed);
+        fails(closed, ErrorKind::Closed);
     }
 }
 
 #[test]
 fn an_operand_has_a_durability_of_its_own() {
-    let db = stepped()
-        .merge_operator(Arc::new(Append))
-        .open("/db")
-        .unwrap();
+    let db = appending().open("/db").unwrap();
     let unlogged = WriteOptions::new().durability(Durability::None);
     db.merge_with(b"k", b"1", &unlogged).unwrap();
     db.merge_with(b"k", b"2", &WriteOptions::new()).unwrap();
@@ -178,8 +169,7 @@ fn any_number_of_operands_is_folded_wherever_they_are() {
     for (turn, oldest) in counts.into_iter().enumerate() {
         for newer in counts {
             for newest in counts {
-                let options = stepped().merge_operator(Arc::new(Append));
-                let db = options.open("/db").unwrap();
+                let db = appending().open("/db").unwrap();
                 let mut value = Vec::new();
                 if turn % 3 > 0 {
                     db.put(b"k", b"base ").unwrap();

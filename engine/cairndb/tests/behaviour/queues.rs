@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use std::thread;
 
 use cairndb::env::random::Random;
-use cairndb::{Append, Cursor, Db, Job, Snapshot};
+use cairndb::{Cursor, Db, Job, Snapshot};
 
-use crate::{stat, stepped, threaded};
+use crate::{appending, shown, stat, stepped, threaded};
 
 fn key(n: u64) -> Vec<u8> {
     format!("queue {n:08}").into_bytes()
@@ -20,31 +19,19 @@ fn key(n: u64) -> Vec<u8> {
 fn first(db: &Db) -> Option<Vec<u8>> {
     let mut cursor = db.cursor();
     cursor.seek_to_first().unwrap();
-    cursor.valid().then(|| cursor.key().to_vec())
+    shown(&cursor).map(|(key, _)| key)
 }
 
 type State = BTreeMap<Vec<u8>, Vec<u8>>;
+type Step = fn(&mut Cursor) -> cairndb::Result<()>;
 
 fn check(cursor: &mut Cursor, state: &State, from: Option<&[u8]>, steps: usize) {
     match from {
         Some(key) => cursor.seek(key).unwrap(),
         None => cursor.seek_to_first().unwrap(),
     }
-    let mut expected = state.range(from.unwrap_or_default().to_vec()..);
-    let mut last = None;
-    for _ in 0..=steps {
-        let shown = cursor.valid().then(|| (cursor.key(), cursor.value()));
-        let want = expected.next().map(|(key, value)| (&**key, &**value));
-        assert_eq!(shown, want, "from {from:?}");
-        last = want;
-        cursor.next().unwrap();
-    }
-    if cursor.valid() {
-        // Turn and move backward again.
-        cursor.prev().unwrap();
-        let shown = Some((cursor.key(), cursor.value()));
-        assert_eq!(shown, last, "from {from:?}");
-    }
+    let expected = state.range(from.unwrap_or_default().to_vec()..);
+    check_steps(cursor, expected, steps, [Cursor::next, Cursor::prev]);
 }
 
 fn check_back(cursor: &mut Cursor, state: &State, from: Option<&[u8]>, steps: usize) {
@@ -55,23 +42,28 @@ fn check_back(cursor: &mut Cursor, state: &State, from: Option<&[u8]>, steps: us
         cursor.seek_to_last().unwrap();
         Bound::Unbounded
     };
-    let mut expected = state.range((Bound::Unbounded, end)).rev();
+    let expected = state.range((Bound::Unbounded, end)).rev();
+    check_steps(cursor, expected, steps, [Cursor::prev, Cursor::next]);
+}
+
+/// Checks the entry at which a cursor is, and those that it steps to. Then steps back once.
+#[track_caller]
+fn check_steps<'a>(
+    cursor: &mut Cursor,
+    mut expected: impl Iterator<Item = (&'a Vec<u8>, &'a Vec<u8>)>,
+    steps: usize,
+    [on, back]: [Step; 2],
+) {
     let mut last = None;
-    for _ in 0..=steps {
-        let shown = cursor.valid().then(|| (cursor.key(), cursor.value()));
-        let want = expected.next().map(|(key, value)| (&**key, &**value));
-        assert_eq!(shown, want, "backward from {from:?}");
-        last = want;
-        cursor.prev().unwrap();
+    for step in 0..=steps {
+        let entry = cursor.valid().then(|| (cursor.key(), cursor.value()));
+        last = expected.next().map(|(key, value)| (&**key, &**value));
+        assert_eq!(entry, last, "step {step}");
+        on(cursor).unwrap();
     }
     if cursor.valid() {
-        // Turn and move forward again.
-        cursor.next().unwrap();
-        assert_eq!(
-            Some((cursor.key(), cursor.value())),
-            last,
-            "backward from {from:?}"
-        );
+        back(cursor).unwrap();
+        assert_eq!(Some((cursor.key(), cursor.value())), last);
     }
 }
 
@@ -79,12 +71,9 @@ fn check_back(cursor: &mut Cursor, state: &State, from: Option<&[u8]>, steps: us
 #[test]
 fn reads_of_queues_see_every_operation_between_them() {
     for seed in 0..24u64 {
-        let mut options = stepped().merge_operator(Arc::new(Append));
-        if seed % 2 == 1 {
-            // Keeps most tombstones in memtables.
-            options = options.memory_budget(4 << 20);
-        }
-        let db = options.open("/db").unwrap();
+        // The larger one keeps most tombstones in memtables.
+        let budget = if seed % 2 == 1 { 4 << 20 } else { 256 << 10 };
+        let db = appending().memory_budget(budget).open("/db").unwrap();
         let mut random = Random::new(seed);
         let mut state = State::new();
         let mut kept: Vec<(Snapshot, State)> = Vec::new();
@@ -127,9 +116,7 @@ fn reads_of_queues_see_every_operation_between_them() {
                 }
                 56..58 => db.flush().unwrap(),
                 58..59 => db.compact_range(..).unwrap(),
-                59..61 => {
-                    db.step_background(Job::Compact).unwrap();
-                }
+                59..61 => drop(db.step_background(Job::Compact).unwrap()),
                 61..63 => kept.push((db.snapshot(), state.clone())),
                 63..65 if !kept.is_empty() => {
                     let at = usize::try_from(random.below(kept.len() as u64)).unwrap();
@@ -250,28 +237,16 @@ fn seeks_together_step_over_a_stretch_of_tombstones_no_more_than_twice() {
         // The tombstones before the stretch are new at every turn.
         let others = 20 * 1_000;
         let all = passed();
-        assert!(
-            all <= 2 * STRETCH + 3 * others,
-            "{all} tombstones passed, held: {held}"
-        );
+        assert!(all <= 2 * STRETCH + 3 * others, "{all}, held: {held}");
         seek_all();
         let last = passed();
         seek_all();
         let seeks = THREADS + 2;
-        let allowed = seeks * (64 + stat(&db, "tables"));
-        assert!(
-            passed() - last <= allowed,
-            "{} of {allowed}",
-            passed() - last
-        );
+        let (more, allowed) = (passed() - last, seeks * (64 + stat(&db, "tables")));
+        assert!(more <= allowed, "{more} of {allowed}");
         if let Some(before) = before {
-            let mut cursor = before.cursor();
-            cursor.seek_to_first().unwrap();
-            assert_eq!(
-                cursor.key(),
-                key(0),
-                "the snapshot sees the deleted entries"
-            );
+            let (found, _) = before.first().unwrap().unwrap();
+            assert_eq!(found, key(0), "the snapshot sees the deleted entries");
         }
     }
 }

@@ -3,18 +3,18 @@
 use std::ops::Bound;
 
 use cairndb::env::random::Random;
-use cairndb::{ErrorKind, RangeCursor};
+use cairndb::{ErrorKind, Iter, RangeCursor};
 
-use crate::{mem_db, reverse, stepped};
+use crate::{fails, keys, mem_db, reverse, stepped};
 
 /// What a move is expected to do, over the keys of the part in order.
-struct Expected<'a> {
-    keys: &'a [Vec<u8>],
+struct Expected {
+    keys: Vec<Vec<u8>>,
     at: Option<usize>,
     reverse: bool,
 }
 
-impl Expected<'_> {
+impl Expected {
     /// Returns whether `a` comes before `b`.
     fn before(&self, a: &[u8], b: &[u8]) -> bool {
         if self.reverse { a > b } else { a < b }
@@ -60,7 +60,7 @@ fn any_bound(random: &mut Random) -> Bound<Vec<u8>> {
 }
 
 /// Moves a cursor at random, and checks each position.
-fn check(mut cursor: RangeCursor, mut expected: Expected<'_>, random: &mut Random, what: &str) {
+fn check(mut cursor: RangeCursor, mut expected: Expected, random: &mut Random, what: &str) {
     assert!(!cursor.valid(), "{what}: valid before it was positioned");
     for _ in 0..60 {
         let (choice, key) = (random.index(6), any_key(random));
@@ -77,12 +77,10 @@ fn compare(reversed: bool) {
     let seed = std::env::var("CAIRN_SEED").map_or(7, |text| text.parse().unwrap());
     eprintln!("CAIRN_SEED={seed} replays");
     let mut random = Random::new(seed);
-    let options = stepped();
-    let options = if reversed {
-        options.comparator(reverse())
-    } else {
-        options
-    };
+    let mut options = stepped();
+    if reversed {
+        options = options.comparator(reverse());
+    }
     let db = options.open("/db").unwrap();
     for n in 0..60 {
         let key = any_key(&mut random);
@@ -94,20 +92,17 @@ fn compare(reversed: bool) {
     for _ in 0..200 {
         let (from, to) = (any_bound(&mut random), any_bound(&mut random));
         let what = format!("{from:?}..{to:?}");
-        let entries = db.range((from.as_ref(), to.as_ref()));
-        let keys: Vec<_> = entries.map(|entry| entry.unwrap().0.into_vec()).collect();
-        let cursor = db.cursor().within((from, to));
-        let part = |keys| Expected {
-            keys,
+        let part = |entries: Iter| Expected {
+            keys: keys(entries),
             at: None,
             reverse: reversed,
         };
-        check(cursor, part(&keys), &mut random, &what);
+        let expected = part(db.range((from.as_ref(), to.as_ref())));
+        check(db.cursor().within((from, to)), expected, &mut random, &what);
         let prefix = any_key(&mut random);
-        let entries = db.prefix(&prefix);
-        let keys: Vec<_> = entries.map(|entry| entry.unwrap().0.into_vec()).collect();
         let cursor = db.cursor().with_prefix(&prefix);
-        check(cursor, part(&keys), &mut random, &format!("{prefix:?}*"));
+        let expected = part(db.prefix(&prefix));
+        check(cursor, expected, &mut random, &format!("{prefix:?}*"));
     }
 }
 
@@ -133,8 +128,8 @@ fn a_range_cursor_reports_a_closed_database() {
     assert!(inside.valid() && !outside.valid());
     db.close().unwrap();
     for cursor in [&mut inside, &mut outside] {
-        assert_eq!(cursor.next().unwrap_err().kind(), ErrorKind::Closed);
-        assert_eq!(cursor.prev().unwrap_err().kind(), ErrorKind::Closed);
+        fails(cursor.next(), ErrorKind::Closed);
+        fails(cursor.prev(), ErrorKind::Closed);
         assert!(!cursor.valid() && cursor.key().is_empty());
     }
 }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use cairndb::env::random::Random;
-use cairndb::{Append, Cursor, Db, ErrorKind, Job, Options, Value};
+use cairndb::{Cursor, Db, ErrorKind, Job, Options, Value};
 
 use crate::counting::Counting;
-use crate::{all, all_backward, field, mem_db, real_dir, reverse, stat, stepped};
+use crate::{
+    all, all_backward, appending, entries, fails, field, keys, mem_db, noise, paths, real_dir,
+    reverse, shown, stat, stepped,
+};
 
 /// Writes every fourth key of 00..99, starting at `residue`.
 fn write(db: &Db, residue: u8) {
@@ -40,7 +43,7 @@ fn layered() -> Db {
     db
 }
 
-fn keys(range: std::ops::Range<u8>) -> Vec<Vec<u8>> {
+fn numbers(range: std::ops::Range<u8>) -> Vec<Vec<u8>> {
     range.map(|n| format!("{n:02}").into_bytes()).collect()
 }
 
@@ -100,20 +103,11 @@ fn lone_seeks_lead_to_the_same_entries() {
             let at = expected.partition_point(|(key, _)| key.as_slice() < sought.as_bytes());
             let mut fresh = db.cursor();
             for cursor in [&mut fresh, &mut reused] {
-                cursor.seek(sought.as_bytes()).unwrap();
-                let shown = |cursor: &Cursor| {
-                    cursor
-                        .valid()
-                        .then(|| (cursor.key().to_vec(), cursor.value().to_vec()))
-                };
-                assert_eq!(shown(cursor), expected.get(at).cloned(), "{sought}");
+                check_seek(cursor, &sought, 1, false, &expected);
                 if turn % 25 < 20 {
                     continue;
                 }
-                for step in 1..4 {
-                    cursor.next().unwrap();
-                    assert_eq!(shown(cursor), expected.get(at + step).cloned(), "{sought}");
-                }
+                check_seek(cursor, &sought, 4, false, &expected);
                 cursor.seek(sought.as_bytes()).unwrap();
                 cursor.prev().unwrap();
                 let before = (at < expected.len()).then(|| at.checked_sub(1)).flatten();
@@ -129,10 +123,7 @@ fn lone_seeks_lead_to_the_same_entries() {
 fn lone_seeks_position_no_source() {
     const SEEKS: u64 = 64;
     let order = Arc::new(Counting::default());
-    let db = stepped()
-        .comparator(Arc::clone(&order) as Arc<dyn cairndb::Comparator>)
-        .open("/db")
-        .unwrap();
+    let db = stepped().comparator(order.clone()).open("/db").unwrap();
     for layer in 0..4 {
         write(&db, layer);
         if layer < 3 {
@@ -163,8 +154,7 @@ fn lone_seeks_position_no_source() {
 /// One run that also holds the data of a snapshot: older versions, tombstones, operands.
 #[test]
 fn lone_seeks_in_a_run_respect_snapshots() {
-    let options = stepped().merge_operator(Arc::new(Append));
-    let db = options.open("/db").unwrap();
+    let db = appending().open("/db").unwrap();
     let key = |n: u8| format!("{n:02}").into_bytes();
     for n in 0..100 {
         db.put(&key(n), &[n; 20]).unwrap();
@@ -184,62 +174,47 @@ fn lone_seeks_in_a_run_respect_snapshots() {
     let expected_before: Vec<_> = (0..100).map(|n| (key(n), vec![n; 20])).collect();
     for turn in 0..300 {
         let sought = format!("{:02}{}", turn * 37 % 103, ["", "x"][turn / 5 % 2]);
-        for (mut cursor, expected) in [
-            (db.cursor(), &expected),
-            (before.cursor(), &expected_before),
-        ] {
-            cursor.seek(sought.as_bytes()).unwrap();
-            let at = expected.partition_point(|(key, _)| key.as_slice() < sought.as_bytes());
-            let shown = cursor
-                .valid()
-                .then(|| (cursor.key().to_vec(), cursor.value().to_vec()));
-            assert_eq!(shown, expected.get(at).cloned(), "{sought}");
-        }
+        check_seek(&mut db.cursor(), &sought, 1, false, &expected);
+        check_seek(&mut before.cursor(), &sought, 1, false, &expected_before);
     }
 }
 
-/// Checks that a seek to `sought`, and sometimes steps after it, return the entries of `expected`,
-/// in either order. Most seeks have no steps, because a step makes the next seeks position their
-/// sources again.
+/// Checks that a seek to `sought`, and steps to further entries, return those of `expected`, in
+/// either order.
+#[track_caller]
 fn check_seek(
-    mut cursor: Cursor,
+    cursor: &mut Cursor,
     sought: &str,
-    turn: usize,
+    count: usize,
     backwards: bool,
     expected: &[(Vec<u8>, Vec<u8>)],
 ) {
     let before = |key: &[u8]| key != sought.as_bytes() && (key < sought.as_bytes()) != backwards;
     let at = expected.partition_point(|(key, _)| before(key));
     cursor.seek(sought.as_bytes()).unwrap();
-    let steps = if turn % 50 > 45 { 4 } else { 1 };
-    for step in 0..steps {
+    for step in 0..count {
         if step > 0 {
             cursor.next().unwrap();
         }
-        let shown = (cursor.valid()).then(|| (cursor.key(), cursor.value()));
-        let expected = expected.get(at + step);
-        let expected = expected.map(|(key, value)| (&key[..], &value[..]));
-        assert!(shown == expected, "{sought} and {step} on, {backwards}");
+        let entry = shown(cursor);
+        assert!(
+            entry.as_ref() == expected.get(at + step),
+            "{sought} and {step} on, {backwards}"
+        );
     }
+}
+
+/// Most seeks have no steps, because a step makes the next seeks position their sources again.
+fn count_of(turn: usize) -> usize {
+    if turn % 50 > 45 { 4 } else { 1 }
 }
 
 /// A run with entries above it, in memory or in more runs, of which a snapshot contains only some,
 /// in either order.
 #[test]
 fn lone_seeks_respect_snapshots() {
-    for (backwards, runs) in [
-        (false, 1),
-        (false, 2),
-        (false, 7),
-        (true, 1),
-        (true, 2),
-        (true, 7),
-    ] {
-        let mut options = stepped().merge_operator(Arc::new(Append));
-        if backwards {
-            options = options.comparator(reverse());
-        }
-        let db = options.open("/db").unwrap();
+    for (backwards, runs) in [1, 2, 7].into_iter().flat_map(|n| [(false, n), (true, n)]) {
+        let db = in_order(backwards, appending()).open("/db").unwrap();
         let key = |n: u8| format!("{n:03}").into_bytes();
         for n in (0..200).filter(|n| n % 2 == 0) {
             db.put(&key(n), &[n; 20]).unwrap();
@@ -283,9 +258,23 @@ fn lone_seeks_respect_snapshots() {
                 sought = "z".into();
             }
             for (moment, expected) in &moments {
-                check_seek(moment.cursor(), &sought, turn, backwards, expected);
+                check_seek(
+                    &mut moment.cursor(),
+                    &sought,
+                    count_of(turn),
+                    backwards,
+                    expected,
+                );
             }
         }
+    }
+}
+
+fn in_order(backwards: bool, options: Options) -> Options {
+    if backwards {
+        options.comparator(reverse())
+    } else {
+        options
     }
 }
 
@@ -293,16 +282,9 @@ fn lone_seeks_respect_snapshots() {
 #[test]
 fn lone_seeks_in_a_run_find_values_wherever_they_are() {
     for backwards in [false, true] {
-        let mut options = stepped();
-        if backwards {
-            options = options.comparator(reverse());
-        }
-        let db = options.open("/db").unwrap();
+        let db = in_order(backwards, stepped()).open("/db").unwrap();
         // Incompressible, so that several tables remain.
-        let mut random = Random::new(1);
-        let noise: Vec<u8> = (0..90_400)
-            .map(|_| random.next_u64().to_le_bytes()[0])
-            .collect();
+        let noise = noise(&mut Random::new(1), 90_400);
         let value = |n: usize| noise[n..n + [0, 20, 3000, 90_000][n % 4]].to_vec();
         for n in 0..400 {
             db.put(format!("{n:03}").as_bytes(), &value(n)).unwrap();
@@ -313,7 +295,13 @@ fn lone_seeks_in_a_run_find_values_wherever_they_are() {
         assert_eq!(expected.len(), 400);
         for turn in 0..1000 {
             let sought = format!("{:03}{}", turn * 137 % 403, ["", "x"][turn / 7 % 2]);
-            check_seek(db.cursor(), &sought, turn, backwards, &expected);
+            check_seek(
+                &mut db.cursor(),
+                &sought,
+                count_of(turn),
+                backwards,
+                &expected,
+            );
         }
     }
 }
@@ -321,15 +309,12 @@ fn lone_seeks_in_a_run_find_values_wherever_they_are() {
 #[test]
 fn a_scan_sees_every_layer_once_and_no_tombstone() {
     let db = layered();
-    let found: Vec<_> = all(&db).into_iter().map(|(key, _)| key).collect();
-    assert_eq!(found, keys(0..100));
+    assert_eq!(keys(db.iter()), numbers(0..100));
     assert_eq!(all_backward(&db), all(&db));
     for n in 0..100u8 {
-        assert_eq!(
-            db.get(format!("{n:02}").as_bytes()).unwrap().unwrap(),
-            [n; 20]
-        );
-        assert_eq!(db.get(format!("{n:02}x").as_bytes()).unwrap(), None);
+        let get = |key: String| db.get(key.as_bytes()).unwrap();
+        assert_eq!(get(format!("{n:02}")).unwrap(), [n; 20]);
+        assert_eq!(get(format!("{n:02}x")), None);
     }
 }
 
@@ -368,25 +353,19 @@ fn a_cursor_can_turn_anywhere() {
 #[test]
 fn ranges_and_prefixes_end_where_they_should() {
     let db = layered();
-    let found = |iter: cairndb::Iter| -> Vec<Vec<u8>> {
-        iter.map(|entry| entry.unwrap().0.into_vec()).collect()
-    };
-    assert_eq!(found(db.range(&b"10"[..]..&b"20"[..])), keys(10..20));
-    assert_eq!(found(db.range(&b"10"[..]..=&b"20"[..])), keys(10..21));
-    assert_eq!(found(db.range(..&b"05"[..])), keys(0..5));
-    assert_eq!(found(db.range(&b"95"[..]..)), keys(95..100));
-    assert_eq!(found(db.prefix(b"4")), keys(40..50));
-    assert_eq!(found(db.prefix(b"")), keys(0..100));
-    let backward: Vec<_> = db
-        .prefix(b"4")
-        .rev()
-        .map(|e| e.unwrap().0.into_vec())
-        .collect();
-    assert_eq!(backward, keys(40..50).into_iter().rev().collect::<Vec<_>>());
-    assert_eq!(
-        found(db.range(&b"50"[..]..&b"50"[..])),
-        Vec::<Vec<u8>>::new()
-    );
+    for (found, expected) in [
+        (db.range(b"10"..b"20"), 10..20),
+        (db.range(b"10"..=b"20"), 10..21),
+        (db.range(..b"05"), 0..5),
+        (db.range(b"95"..), 95..100),
+        (db.prefix(b"4"), 40..50),
+        (db.prefix(b""), 0..100),
+        (db.range(b"50"..b"50"), 0..0),
+    ] {
+        assert_eq!(keys(found), numbers(expected));
+    }
+    let backward = keys(db.prefix(b"4").rev());
+    assert!(backward.iter().rev().eq(&numbers(40..50)));
 }
 
 #[test]
@@ -402,14 +381,14 @@ fn both_ends_of_an_iterator_meet() {
     }
     assert!(iter.next_back().is_none());
     seen.sort();
-    assert_eq!(seen, keys(0..100));
+    assert_eq!(seen, numbers(0..100));
 }
 
 /// Skipped entries are not copied, but counted like copied ones.
 #[test]
 fn skipped_and_counted_entries_are_the_entries_that_exist() {
     let db = layered();
-    let all: Vec<Vec<u8>> = keys(0..100);
+    let all = numbers(0..100);
     let key = |entry: Option<cairndb::Result<(Value, Value)>>| {
         entry.map(|entry| entry.unwrap().0.into_vec())
     };
@@ -432,12 +411,8 @@ fn skipped_and_counted_entries_are_the_entries_that_exist() {
     assert!(met.next_back().is_none());
     db.close().unwrap();
     assert_eq!(db.iter().count(), 0, "an error must not count as an entry");
-    let error = db.iter().try_count().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Closed);
-    assert_eq!(
-        db.iter().next().unwrap().unwrap_err().kind(),
-        ErrorKind::Closed
-    );
+    fails(db.iter().try_count(), ErrorKind::Closed);
+    fails(db.iter().next().unwrap(), ErrorKind::Closed);
     assert!(db.iter().nth(1).is_none());
 }
 
@@ -461,12 +436,7 @@ fn a_snapshot_never_changes() {
             _ => {}
         }
         for (snapshot, expected) in &snapshots {
-            let found: Vec<_> = snapshot
-                .iter()
-                .map(|entry| entry.map(|(key, value)| (key.into_vec(), value.into_vec())))
-                .collect::<Result<_, _>>()
-                .unwrap();
-            assert_eq!(&found, expected);
+            assert_eq!(entries(snapshot.iter()), *expected);
             for (key, value) in expected {
                 assert_eq!(&*snapshot.get(key).unwrap().unwrap(), value);
             }
@@ -517,13 +487,8 @@ fn many_cursors_of_one_thread_keep_their_moments() {
         // More cursors than the thread has room for, without a change of the view in between.
         cursors.extend((0..20).map(|_| (moment, db.cursor())));
         let other = db.clone();
-        let made = std::thread::spawn(move || (0..9).map(|_| other.cursor()).collect::<Vec<_>>());
-        cursors.extend(
-            made.join()
-                .unwrap()
-                .into_iter()
-                .map(|cursor| (moment, cursor)),
-        );
+        let made = move || (0..9).map(|_| (moment, other.cursor())).collect::<Vec<_>>();
+        cursors.extend(std::thread::spawn(made).join().unwrap());
         assert_eq!(db.get(b"k").unwrap().unwrap(), [moment; 40]);
     }
     sendable(&cursors);
@@ -539,11 +504,8 @@ fn many_cursors_of_one_thread_keep_their_moments() {
         }
     });
     ended.join().unwrap();
-    assert_eq!(
-        field(&db, "cairndb.memory", "pinned"),
-        0,
-        "dropped cursors must pin nothing"
-    );
+    let pinned = field(&db, "cairndb.memory", "pinned");
+    assert_eq!(pinned, 0, "dropped cursors must pin nothing");
     assert_eq!(db.get(b"k").unwrap().unwrap(), [6; 40]);
 }
 
@@ -557,7 +519,7 @@ fn a_cursor_may_outlive_its_database() {
     let mut after_close = db.cursor();
     drop(db);
     for cursor in [&mut before_close, &mut after_close] {
-        assert_eq!(cursor.seek(b"k").unwrap_err().kind(), ErrorKind::Closed);
+        fails(cursor.seek(b"k"), ErrorKind::Closed);
         assert!(!cursor.valid());
     }
 }
@@ -591,38 +553,30 @@ fn a_comparator_decides_the_order_of_everything() {
             db.flush().unwrap();
         }
     }
-    let found: Vec<u8> = all(&db).into_iter().map(|(key, _)| key[0]).collect();
-    assert_eq!(found, (0..200u8).rev().collect::<Vec<_>>());
+    let expected: Vec<Vec<u8>> = (0..200u8).rev().map(|n| vec![n]).collect();
+    assert_eq!(keys(db.iter()), expected);
     assert_eq!(all_backward(&db), all(&db));
     db.compact_range(..).unwrap();
     db.close().unwrap();
     let db = options.open("/db").unwrap();
     assert_eq!(db.get(&[77]).unwrap().unwrap(), [77]);
-    let some: Vec<u8> = db
-        .range(&[10u8][..]..&[5u8][..])
-        .map(|entry| entry.unwrap().0[0])
-        .collect();
-    assert_eq!(some, [10, 9, 8, 7, 6]);
+    assert_eq!(keys(db.range([10]..[5])), [[10], [9], [8], [7], [6]]);
 }
 
 /// Regression: `contains` read the value of a pointer.
 #[test]
 fn contains_reads_no_large_value() {
     let dir = real_dir();
-    let options = Options::new().create_if_missing(true);
-    let db = options.open(dir.path()).unwrap();
+    let db = Db::open(dir.path()).unwrap();
     db.put(b"large", &[7; 50_000]).unwrap();
     db.put(b"gone", &[7; 50_000]).unwrap();
     db.delete(b"gone").unwrap();
-    for name in std::fs::read_dir(dir.path()).unwrap() {
-        let path = name.unwrap().path();
-        if path.extension().is_some_and(|end| end == "val") {
-            let len = std::fs::metadata(&path).unwrap().len();
-            std::fs::write(&path, vec![0; usize::try_from(len).unwrap()]).unwrap();
-        }
+    for path in paths(dir.path(), "val") {
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, vec![0; bytes.len()]).unwrap();
     }
     for _ in 0..2 {
-        assert_eq!(db.get(b"large").unwrap_err().kind(), ErrorKind::Corruption);
+        fails(db.get(b"large"), ErrorKind::Corruption);
         assert!(db.contains(b"large").unwrap());
         assert!(!db.contains(b"gone").unwrap());
         assert!(!db.contains(b"none").unwrap());
@@ -638,11 +592,10 @@ fn a_cursor_of_a_closed_database_is_invalid() {
     let mut entries = db.iter();
     entries.next().unwrap().unwrap();
     db.close().unwrap();
-    assert_eq!(cursor.next().unwrap_err().kind(), ErrorKind::Closed);
+    fails(cursor.next(), ErrorKind::Closed);
     assert!(!cursor.valid());
     assert!(cursor.key().is_empty() && cursor.value().is_empty());
-    let error = entries.next().unwrap().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Closed);
+    fails(entries.next().unwrap(), ErrorKind::Closed);
     assert!(entries.next().is_none());
     assert!(entries.next_back().is_none());
 }

@@ -3,18 +3,14 @@
 use std::sync::Arc;
 
 use cairndb::env::random::Random;
-use cairndb::{Append, Db, MergeOperator, Options};
+use cairndb::{Db, Options};
 
-use crate::{all, all_backward, real_dir, reverse, stepped};
+use crate::{all, all_backward, appending, keys, noise, real_dir, reverse, shown, stepped};
 
 fn fill(db: &Db, keys: std::ops::Range<u32>, value: &[u8]) {
     for n in keys {
         db.put(&n.to_be_bytes(), value).unwrap();
     }
-}
-
-fn append() -> Arc<dyn MergeOperator> {
-    Arc::new(Append)
 }
 
 /// Regression: an absent bound was treated as the empty key, which is the last key in reverse
@@ -42,9 +38,7 @@ impl cairndb::Comparator for FoldCase {
 }
 
 fn fold_case() -> Options {
-    stepped()
-        .comparator(Arc::new(FoldCase))
-        .merge_operator(append())
+    appending().comparator(Arc::new(FoldCase))
 }
 
 /// Regression: a large value was tied to the exact bytes of its key and could not be read under an
@@ -63,16 +57,8 @@ fn a_large_value_is_found_under_every_equal_key() {
     assert_eq!(snapshot.get(b"cairn").unwrap().unwrap(), large);
     drop(snapshot);
     db.close().unwrap();
-    assert_eq!(
-        options
-            .open("/db")
-            .unwrap()
-            .get(b"cairn")
-            .unwrap()
-            .unwrap()
-            .len(),
-        20_001
-    );
+    let db = options.open("/db").unwrap();
+    assert_eq!(db.get(b"cairn").unwrap().unwrap().len(), 20_001);
 }
 
 /// Regression: backward scans returned the key of the oldest version. After a compaction even an
@@ -101,32 +87,16 @@ fn a_prefix_under_another_order_ends_where_the_keys_do() {
     for key in ["ab", "abc", "abd", "aB", "abX", "b"] {
         db.put(key.as_bytes(), b"").unwrap();
     }
-    let forward: Vec<_> = db
-        .prefix(b"abc")
-        .map(|entry| entry.unwrap().0.into_vec())
-        .collect();
-    assert_eq!(forward, [b"abc"]);
-    let backward: Vec<_> = db
-        .prefix(b"ab")
-        .rev()
-        .map(|entry| entry.unwrap().0.into_vec())
-        .collect();
-    assert_eq!(
-        backward,
-        [] as [Vec<u8>; 0],
-        "the first key at or after `ab` is spelled `aB`"
-    );
+    assert_eq!(keys(db.prefix(b"abc")), [b"abc"]);
+    // The first key at or after `ab` is spelled `aB`.
+    assert!(keys(db.prefix(b"ab").rev()).is_empty());
     let db = stepped().comparator(reverse()).open("/other").unwrap();
     for key in ["a", "ab", "abc", "b"] {
         db.put(key.as_bytes(), b"").unwrap();
     }
-    assert_eq!(db.prefix(b"ab").count(), 1);
-    assert_eq!(db.prefix(b"ab").rev().count(), 1);
-    assert_eq!(
-        db.prefix(b"").rev().count(),
-        0,
-        "the empty key must be the last"
-    );
+    let counts = [db.prefix(b"ab").count(), db.prefix(b"ab").rev().count()];
+    assert_eq!(counts, [1, 1]);
+    assert_eq!(db.prefix(b"").rev().count(), 0, "the empty key is the last");
 }
 
 /// Regression: on the fast path, a lone seek to a key before the common prefix of a table's keys
@@ -134,33 +104,30 @@ fn a_prefix_under_another_order_ends_where_the_keys_do() {
 #[test]
 fn a_lone_seek_before_the_first_key_finds_the_first() {
     let dir = real_dir();
-    let db = Options::new()
-        .create_if_missing(true)
-        .open(dir.path())
-        .unwrap();
+    let db = Db::open(dir.path()).unwrap();
     let key = |n: u32| format!("user{n:06}");
     // Values that do not compress, not even in groups, because the fast path does not read pages of
     // groups.
     let mut random = Random::new(7);
     for n in 0..20_000_u32 {
-        let value: Vec<u8> = (0..60)
-            .map(|_| random.next_u64().to_le_bytes()[0])
-            .collect();
+        let value = noise(&mut random, 60);
         db.put(key(n).as_bytes(), &value).unwrap();
     }
     db.compact_range(..).unwrap();
     // The fast path reads only pages that have been verified.
     assert_eq!(db.iter().count(), 20_000);
     for round in 0..50 {
-        let mut cursor = db.cursor();
-        cursor.seek(b"item005000").unwrap();
-        assert_eq!(cursor.key(), key(0).as_bytes(), "seek {round}");
-        let mut cursor = db.cursor();
-        cursor.seek(b"usfr005000").unwrap();
-        assert!(!cursor.valid(), "seek {round}");
-        let mut cursor = db.cursor();
-        cursor.seek(key(5_000 + round).as_bytes()).unwrap();
-        assert_eq!(cursor.key(), key(5_000 + round).as_bytes());
+        let present = key(5_000 + round);
+        for (sought, expected) in [
+            ("item005000", Some(key(0))),
+            ("usfr005000", None),
+            (&present[..], Some(present.clone())),
+        ] {
+            let mut cursor = db.cursor();
+            cursor.seek(sought.as_bytes()).unwrap();
+            let found = shown(&cursor).map(|(key, _)| key);
+            assert_eq!(found, expected.map(String::into_bytes), "seek {round}");
+        }
     }
     let all = db.range(&b"item005000"[..]..).count();
     assert_eq!(all, 20_000);

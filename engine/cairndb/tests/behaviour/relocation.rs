@@ -3,7 +3,7 @@
 use cairndb::Db;
 use cairndb::env::random::Random;
 
-use crate::threaded;
+use crate::{noise, threaded};
 
 const KEYS: u32 = 200;
 const ROUNDS: u32 = 12;
@@ -16,8 +16,7 @@ fn key(n: u32) -> Vec<u8> {
 fn prose(n: u32, round: u32) -> Vec<u8> {
     if n % 7 == 3 {
         let mut random = Random::new(u64::from(n) << 32 | u64::from(round));
-        let words = std::iter::repeat_with(|| random.next_u64().to_le_bytes());
-        return words.flatten().take(20_000).collect();
+        return noise(&mut random, 20_000);
     }
     let line = |at: u32| format!("line {at} of text {n}, as it was put for the {round}th time\n");
     (0..400).flat_map(|at| line(at).into_bytes()).collect()

@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb::env::{Background, Dir, Env, MemEnv};
+use cairndb::env::{Background, Dir, Env};
 use cairndb::{Append, Db, DoubtKind, ErrorKind, Job, Options, RepairOptions};
 use cairndb_sim::SimEnv;
 
-use crate::{Reverse, all, mem_db, real_dir, stepped};
+use crate::{Reverse, all, appending, fails, fails_with, in_memory, mem_db, paths, real_dir};
 
 fn repair_to(options: &Options, target: &str) -> cairndb::Result<cairndb::RepairReport> {
     cairndb::repair("/db", target, &RepairOptions::new(options))
@@ -16,14 +16,14 @@ fn repair_to(options: &Options, target: &str) -> cairndb::Result<cairndb::Repair
 
 /// Writes a hundred keys in two runs; the second deletes and overwrites some.
 fn fill(db: &Db) {
-    for number in 0..100u32 {
-        db.put(format!("key{number:03}").as_bytes(), &[7; 200])
-            .unwrap();
+    let key = |number: u32| format!("key{number:03}").into_bytes();
+    for number in 0..100 {
+        db.put(&key(number), &[7; 200]).unwrap();
     }
     db.put(b"large", &vec![9; 20_000]).unwrap();
     db.flush().unwrap();
-    for number in (0..100u32).step_by(10) {
-        db.delete(format!("key{number:03}").as_bytes()).unwrap();
+    for number in (0..100).step_by(10) {
+        db.delete(&key(number)).unwrap();
     }
     db.put(b"key001", b"new").unwrap();
     db.merge(b"merged", b"a").unwrap();
@@ -33,7 +33,7 @@ fn fill(db: &Db) {
 
 #[test]
 fn an_intact_database_is_copied_whole() {
-    let options = stepped().merge_operator(Arc::new(Append));
+    let options = appending();
     let db = options.open("/db").unwrap();
     fill(&db);
     let expected = all(&db);
@@ -57,18 +57,23 @@ fn an_intact_database_is_copied_whole() {
 fn what_cannot_be_repaired_is_refused_and_stays() {
     let (db, options) = mem_db();
     db.put(b"key", b"value").unwrap();
-    let error = repair_to(&options, "/new").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
+    fails(repair_to(&options, "/new"), ErrorKind::Locked);
     db.close().unwrap();
-    let error = repair_to(&options, "/db").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
-    assert!(error.to_string().contains("not empty"), "{error}");
+    fails_with(
+        repair_to(&options, "/db"),
+        ErrorKind::InvalidArgument,
+        "not empty",
+    );
     let reverse = options.clone().comparator(Arc::new(Reverse));
-    let error = repair_to(&reverse, "/new").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
-    assert!(error.to_string().contains("test.Reverse"), "{error}");
-    let error = cairndb::repair("/none", "/new", &RepairOptions::new(&options)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    fails_with(
+        repair_to(&reverse, "/new"),
+        ErrorKind::InvalidArgument,
+        "test.Reverse",
+    );
+    fails(
+        cairndb::repair("/none", "/new", &RepairOptions::new(&options)),
+        ErrorKind::NotFound,
+    );
     let db = options.open("/db").unwrap();
     assert_eq!(all(&db).len(), 1);
     db.close().unwrap();
@@ -83,9 +88,11 @@ fn another_merge_operator_is_refused() {
     db.merge(b"key", b"operand").unwrap();
     db.close().unwrap();
     let add = options.clone().merge_operator(Arc::new(cairndb::Add));
-    let error = repair_to(&add, "/new").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
-    assert!(error.to_string().contains("merge operator"), "{error}");
+    fails_with(
+        repair_to(&add, "/new"),
+        ErrorKind::InvalidArgument,
+        "merge operator",
+    );
     repair_to(&options, "/new").unwrap();
 }
 
@@ -97,12 +104,8 @@ fn a_directory_without_a_database_is_refused() {
     std::fs::write(source.join("notes.txt"), "no database").unwrap();
     let options = RepairOptions::new(&Options::new());
     let target = dir.path().join("target");
-    let error = cairndb::repair(&source, &target, &options).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
-    assert!(
-        error.to_string().contains("no file of a database"),
-        "{error}"
-    );
+    let refused = cairndb::repair(&source, &target, &options);
+    fails_with(refused, ErrorKind::InvalidArgument, "no file of a database");
     assert!(!target.exists());
 }
 
@@ -110,8 +113,7 @@ fn a_directory_without_a_database_is_refused() {
 /// name that the other needed. An older copy under the right name did the same.
 #[test]
 fn values_are_read_from_files_under_other_names() {
-    let env = MemEnv::new(Background::Stepped);
-    let options = Options::new().env(env.clone()).create_if_missing(true);
+    let (env, options) = in_memory(Background::Stepped);
     let dir = env.open_dir(Path::new("/db"), true).unwrap();
     for byte in 0..3 {
         let db = options.open("/db").unwrap();
@@ -136,11 +138,8 @@ fn values_are_read_from_files_under_other_names() {
         let db = options.open("/new").unwrap();
         // The copy took the place of the first file.
         let lost = usize::from(second == shorter);
-        assert_eq!(
-            (all(&db).len(), report.lost.len()),
-            (3 - lost, lost),
-            "{report}"
-        );
+        let found = (all(&db).len(), report.lost.len());
+        assert_eq!(found, (3 - lost, lost), "{report}");
         db.close().unwrap();
         cairndb::destroy("/new", &options).unwrap();
     }
@@ -150,18 +149,17 @@ fn values_are_read_from_files_under_other_names() {
 /// last, although a table had been written after it.
 #[test]
 fn a_table_after_a_clean_close_shows_that_the_manifest_is_old() {
-    let env = MemEnv::new(Background::Stepped);
-    let options = Options::new().env(env.clone()).create_if_missing(true);
-    let db = options.open("/db").unwrap();
-    db.put(b"key", b"old").unwrap();
-    db.flush().unwrap();
-    db.close().unwrap();
+    let (env, options) = in_memory(Background::Stepped);
+    let write = |value: &[u8]| {
+        let db = options.open("/db").unwrap();
+        db.put(b"key", value).unwrap();
+        db.flush().unwrap();
+        db.close().unwrap();
+    };
+    write(b"old");
     let dir = env.open_dir(Path::new("/db"), false).unwrap();
     let older = files_of(&*dir);
-    let db = options.open("/db").unwrap();
-    db.put(b"key", b"new").unwrap();
-    db.flush().unwrap();
-    db.close().unwrap();
+    write(b"new");
     for (name, _) in files_of(&*dir) {
         if name.starts_with("MANIFEST") || name == "CURRENT" {
             dir.unlink(&name).unwrap();
@@ -185,54 +183,40 @@ fn a_table_after_a_clean_close_shows_that_the_manifest_is_old() {
 fn a_leveldb_directory_is_refused_without_the_feature() {
     use cairndb_leveldb::{NewDatabase, WriteOptions};
 
-    let env = MemEnv::new(Background::Stepped);
+    let (env, options) = in_memory(Background::Stepped);
     let dir = env.open_dir(Path::new("/db"), true).unwrap();
     let mut new = NewDatabase::create(&dir, WriteOptions::default()).unwrap();
     new.put(b"key", b"value").unwrap();
     new.finish().unwrap();
     let before = files_of(&*dir);
-    let options = Options::new().env(env.clone());
-    let error = repair_to(&options, "/new").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotSupported, "{error}");
-    let text = error.to_string();
-    assert!(
-        text.contains("LevelDB") && text.contains("feature `leveldb`"),
-        "{text}"
+    let error = fails_with(
+        repair_to(&options, "/new"),
+        ErrorKind::NotSupported,
+        "LevelDB",
     );
+    assert!(error.to_string().contains("feature `leveldb`"), "{error}");
     let error = options.open("/db").unwrap_err();
     assert!(error.to_string().contains("feature"), "{error}");
-    let mut after = files_of(&*dir);
-    after.remove("LOCK");
-    assert!(
-        before
-            .iter()
-            .all(|(name, bytes)| name == "LOCK" || after[name] == *bytes)
-    );
+    let after = files_of(&*dir);
+    let mut before = before.iter().filter(|(name, _)| *name != "LOCK");
+    assert!(before.all(|(name, bytes)| after[name] == *bytes));
 }
 
 #[test]
 fn unnamed_tables_are_included_only_on_request() {
     let dir = real_dir();
-    let (source, table) = (dir.path().join("source"), dir.path().join("table"));
-    let options = Options::new().create_if_missing(true);
-    let db = options.open(&source).unwrap();
+    let source = dir.path().join("source");
+    let db = Db::open(&source).unwrap();
     db.put(b"deleted", b"value").unwrap();
     db.put(b"kept", b"value").unwrap();
     db.flush().unwrap();
-    let tables = || {
-        let names = std::fs::read_dir(&source).unwrap();
-        let mut names = names.map(|entry| entry.unwrap().path());
-        names
-            .find(|path| path.extension().is_some_and(|it| it == "tbl"))
-            .unwrap()
-    };
-    let old = tables();
-    std::fs::copy(&old, &table).unwrap();
+    let old = &paths(&source, "tbl")[0];
+    let table = std::fs::read(old).unwrap();
     db.delete(b"deleted").unwrap();
     db.compact_range(..).unwrap();
     db.close().unwrap();
-    assert_ne!(tables(), old);
-    std::fs::copy(&table, &old).unwrap();
+    assert!(!paths(&source, "tbl").contains(old));
+    std::fs::write(old, table).unwrap();
     let repair = |options: &RepairOptions, target: &str| {
         let target = dir.path().join(target);
         let report = cairndb::repair(&source, &target, options).unwrap();
@@ -242,16 +226,18 @@ fn unnamed_tables_are_included_only_on_request() {
         db.close().unwrap();
         (report, found)
     };
-    let plain = RepairOptions::new(&options);
+    let plain = RepairOptions::new(&Options::new());
     let (report, found) = repair(&plain, "apart");
     assert!(report.is_complete() && !found, "{report}");
-    assert_eq!(report.unnamed.len(), 1);
-    assert!(report.unnamed[0].entries == 2 && !report.unnamed[0].included);
+    let unnamed: Vec<_> = report
+        .unnamed
+        .iter()
+        .map(|it| (it.entries, it.included))
+        .collect();
+    assert_eq!(unnamed, [(2, false)]);
     let (report, found) = repair(&plain.include_unnamed(true), "included");
-    assert!(
-        found && report.unnamed[0].included && !report.is_complete(),
-        "{report}"
-    );
+    let is_named = found && report.unnamed[0].included;
+    assert!(is_named && !report.is_complete(), "{report}");
 }
 
 /// Files by name.
@@ -270,8 +256,7 @@ fn files_of(dir: &dyn Dir) -> Files {
 /// Writes fifty keys, and returns the files of the open database after 25 of them and after all,
 /// and the name of the log.
 fn files_of_unclosed() -> (Files, Files, String) {
-    let env = MemEnv::new(Background::Stepped);
-    let options = Options::new().env(env.clone()).create_if_missing(true);
+    let (env, options) = in_memory(Background::Stepped);
     let db = options.open("/db").unwrap();
     let dir = env.open_dir(Path::new("/db"), false).unwrap();
     let mut older = Files::new();
@@ -283,21 +268,19 @@ fn files_of_unclosed() -> (Files, Files, String) {
     }
     let newer = files_of(&*dir);
     let mut names = newer.keys();
-    let log = names
-        .find(|name| older[*name] != newer[*name])
-        .unwrap()
-        .clone();
+    let log = names.find(|name| older[*name] != newer[*name]);
+    let log = log.unwrap().clone();
     (older, newer, log)
 }
 
 /// Repairs a directory with these files.
 fn repair_files(files: &Files) -> cairndb::RepairReport {
-    let env = MemEnv::new(Background::Stepped);
+    let (env, options) = in_memory(Background::Stepped);
     let dir = env.open_dir(Path::new("/db"), true).unwrap();
     for (name, bytes) in files {
         dir.create(name).unwrap().append(bytes).unwrap();
     }
-    repair_to(&Options::new().env(env), "/new").unwrap()
+    repair_to(&options, "/new").unwrap()
 }
 
 #[test]
@@ -330,11 +313,7 @@ fn a_log_without_a_header_is_read_under_another_name() {
 /// Returns a simulated environment with a database that was not closed, and options for it.
 fn crashed() -> (Arc<SimEnv>, Options) {
     let env = SimEnv::new(3);
-    let options = Options::new()
-        .env(env.clone())
-        .merge_operator(Arc::new(Append))
-        .memory_budget(256 << 10)
-        .create_if_missing(true);
+    let options = appending().env(env.clone());
     let db = options.open("/db").unwrap();
     fill(&db);
     db.step_background(Job::Persist).unwrap();

@@ -2,18 +2,18 @@
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::rc::Rc;
 
 use cairndb::env::{Background, MemEnv};
 use cairndb::{Db, ErrorKind, Options, Progress, RepairOptions, watch};
 use cairndb_sim::{CrashChoice, Keep, Profile, SimEnv};
 
+use crate::{fails, paths, real_dir};
+
 const ENTRIES: u32 = 60_000;
 
 fn count(db: &Db) -> usize {
-    db.iter()
-        .fold(0, |count, entry| count + usize::from(entry.is_ok()))
+    db.iter().flatten().count()
 }
 
 /// Fills a database with several runs and a few large values.
@@ -30,24 +30,20 @@ fn fill(db: &Db) {
 /// Makes `call`, and stops it at report number `at`. Returns the result and the reports.
 fn stopped_at<T>(at: usize, call: impl FnOnce() -> T) -> (T, Vec<Progress>) {
     let seen = Rc::new(RefCell::new(Vec::new()));
-    let watcher = {
-        let seen = Rc::clone(&seen);
-        move |progress| {
-            seen.borrow_mut().push(progress);
-            if seen.borrow().len() > at {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+    let list = Rc::clone(&seen);
+    let watcher = move |progress| {
+        list.borrow_mut().push(progress);
+        if list.borrow().len() > at {
+            return ControlFlow::Break(());
         }
+        ControlFlow::Continue(())
     };
-    let result = watch(watcher, call);
-    (result, seen.take())
+    (watch(watcher, call), seen.take())
 }
 
 fn stopped_before_it_begins(call: impl FnOnce() -> cairndb::Result<()>) {
     let (result, seen) = stopped_at(0, call);
-    assert_eq!(result.unwrap_err().kind(), ErrorKind::Interrupted);
+    fails(result, ErrorKind::Interrupted);
     assert_eq!(seen.len(), 1);
 }
 
@@ -79,25 +75,19 @@ fn stop_everywhere(
 #[test]
 fn a_stopped_call_changes_nothing_and_can_be_repeated() {
     let env = MemEnv::new(Background::Stepped);
-    let options = Options::new().create_if_missing(true).env(env.clone());
+    let options = Options::new().create_if_missing(true).env(env);
     let db = options.open("/one").unwrap();
     fill(&db);
     let entries = count(&db);
-    stop_everywhere(
-        "compact_range",
-        || db.compact_range(..),
-        || {
-            assert_eq!(count(&db), entries);
-            assert_eq!(db.get(b"large").unwrap().unwrap().len(), 1 << 20);
-        },
-    );
+    let compact = || db.compact_range(..);
+    stop_everywhere("compact_range", compact, || {
+        assert_eq!(count(&db), entries);
+        assert_eq!(db.get(b"large").unwrap().unwrap().len(), 1 << 20);
+    });
     let (stopped, _) = stopped_at(0, || db.checkpoint("/copy"));
-    assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted);
+    fails(stopped, ErrorKind::Interrupted);
     let missing = options.clone().create_if_missing(false);
-    assert_eq!(
-        missing.open("/copy").unwrap_err().kind(),
-        ErrorKind::NotFound
-    );
+    fails(missing.open("/copy"), ErrorKind::NotFound);
     db.checkpoint("/copy").unwrap();
     db.close().unwrap();
     let verify = || cairndb::verify("/one", &options).map(drop);
@@ -125,19 +115,12 @@ fn a_stopped_open_can_be_repeated() {
         db.put(&n.to_be_bytes(), b"in the log").unwrap();
     }
     // The pieces of the last write are kept.
-    let image = env
-        .crash_point()
-        .image(Profile::Kill, &CrashChoice::new(Keep::All));
-    let options = options.env(image);
-    stop_everywhere(
-        "open, and close",
-        || options.open("/one").map(|db| assert_eq!(count(&db), 1_000)),
-        || {},
-    );
-    let image = env
-        .crash_point()
-        .image(Profile::Kill, &CrashChoice::new(Keep::All));
-    let read_only = options.env(image).read_only(true);
+    let point = env.crash_point();
+    let image = || point.image(Profile::Kill, &CrashChoice::new(Keep::All));
+    let options = options.env(image());
+    let open = || options.open("/one").map(|db| assert_eq!(count(&db), 1_000));
+    stop_everywhere("open, and close", open, || {});
+    let read_only = options.env(image()).read_only(true);
     let open = || read_only.open("/one").map(drop);
     stop_everywhere("open for reading", open, || {});
 }
@@ -145,10 +128,9 @@ fn a_stopped_open_can_be_repeated() {
 /// A call that waits for other threads is stopped too, and they go on.
 #[test]
 fn waits_for_background_threads_are_stopped() {
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options::new()
-        .create_if_missing(true)
-        .memory_budget(1 << 20);
+    let dir = real_dir();
+    let options = Options::new().create_if_missing(true);
+    let options = options.memory_budget(1 << 20);
     let db = options.open(dir.path()).unwrap();
     fill(&db);
     let entries = count(&db);
@@ -157,28 +139,19 @@ fn waits_for_background_threads_are_stopped() {
         assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
     }
     // Whether or not the worker has left anything to wait for.
-    stopped_before_it_begins(|| db.wait_idle());
-    stopped_before_it_begins(|| db.flush());
-    stopped_before_it_begins(|| db.compact_range(..));
-    db.compact_range(..).unwrap();
-    db.wait_idle().unwrap();
-    stopped_before_it_begins(|| db.wait_idle());
-    stopped_before_it_begins(|| db.flush());
-    stopped_before_it_begins(|| db.compact_range(..));
+    for _ in 0..2 {
+        stopped_before_it_begins(|| db.wait_idle());
+        stopped_before_it_begins(|| db.flush());
+        stopped_before_it_begins(|| db.compact_range(..));
+        db.compact_range(..).unwrap();
+        db.wait_idle().unwrap();
+    }
     assert_eq!(count(&db), entries);
     db.put(b"later", b"value").unwrap();
     db.compact_range(..).unwrap();
     assert_eq!(count(&db), entries + 1);
     db.close().unwrap();
-    let names = std::fs::read_dir(dir.path()).unwrap();
-    let tables = names.filter(|entry| {
-        let name = entry.as_ref().unwrap().file_name();
-        Path::new(&name).extension().is_some_and(|end| end == "tbl")
-    });
+    let tables = paths(dir.path(), "tbl").len() as u64;
     let report = cairndb::verify(dir.path(), &options).unwrap();
-    assert_eq!(
-        tables.count() as u64,
-        report.tables,
-        "a stopped call left tables"
-    );
+    assert_eq!(tables, report.tables, "a stopped call left tables");
 }
