@@ -30,11 +30,37 @@ mod pops;
 #[path = "transactions/semantics.rs"]
 mod semantics;
 
+use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use cairndb::env::{Background, MemEnv};
-use cairndb::{Append, Db, Options};
+use cairndb::{Append, Db, Error, ErrorKind, Options, Result, Value};
 use cairndb_env::testing::setting::setting;
+
+/// What a database should contain.
+type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
+type Entry = (Vec<u8>, Vec<u8>);
+
+/// Returns a copy of an entry.
+fn owned(entry: Option<(Value, Value)>) -> Option<Entry> {
+    entry.map(|(key, value)| (key.into_vec(), value.into_vec()))
+}
+
+/// Returns all that an iterator yields.
+#[track_caller]
+fn entries<C: FromIterator<Entry>>(iter: impl Iterator<Item = Result<(Value, Value)>>) -> C {
+    iter.filter_map(|entry| owned(Some(entry.unwrap())))
+        .collect()
+}
+
+/// Returns the error of a call, which must be of this kind.
+#[track_caller]
+fn fails<T: Debug>(result: Result<T>, kind: ErrorKind) -> Error {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+    error
+}
 
 /// Returns options with an in-memory environment whose background work is stepped, and operands
 /// that are appended.

@@ -46,9 +46,7 @@ pub(crate) fn check_writes(history: &[Done], lists: &Lists) -> Result<(), String
     for (key, list) in lists {
         for id in list {
             if !expected.remove(&(*key, *id)) {
-                return Err(format!(
-                    "key {key} has {id} twice, or although it did not commit"
-                ));
+                return Err(format!("key {key} has {id} twice, or without a commit"));
             }
         }
     }
@@ -57,12 +55,9 @@ pub(crate) fn check_writes(history: &[Done], lists: &Lists) -> Result<(), String
     }
     for done in history {
         for (key, seen) in &done.reads {
-            let list = lists.get(key).map_or(&[][..], Vec::as_slice);
+            let (id, list) = (done.id, list_of(lists, *key));
             if !list.starts_with(seen) {
-                return Err(format!(
-                    "{} read {seen:?} of key {key}, never its list",
-                    done.id
-                ));
+                return Err(format!("{id} read {seen:?} of key {key}, never its list"));
             }
         }
     }
@@ -74,16 +69,17 @@ pub(crate) fn check_updates(history: &[Done], lists: &Lists) -> Result<(), Strin
     for done in history {
         let updated = done.reads.iter();
         for (key, seen) in updated.filter(|(key, _)| done.updates.contains(key)) {
-            let list = lists.get(key).map_or(&[][..], Vec::as_slice);
-            if list.get(seen.len()) != Some(&done.id) {
-                return Err(format!(
-                    "{} overwrote an update of key {key} unseen",
-                    done.id
-                ));
+            let (id, list) = (done.id, list_of(lists, *key));
+            if list.get(seen.len()) != Some(&id) {
+                return Err(format!("{id} overwrote an update of key {key} unseen"));
             }
         }
     }
     Ok(())
+}
+
+fn list_of(lists: &Lists, key: u32) -> &[Id] {
+    lists.get(&key).map_or(&[], Vec::as_slice)
 }
 
 /// Checks that the dependencies of the history have no cycle.
@@ -99,7 +95,7 @@ pub(crate) fn check_order(history: &[Done], lists: &Lists) -> Result<Shown, Stri
             if let Some(last) = seen.last() {
                 graph.add(*last, done.id);
             }
-            let list = lists.get(key).map_or(&[][..], Vec::as_slice);
+            let list = list_of(lists, *key);
             if let Some(next) = list.get(seen.len()).filter(|next| **next != done.id) {
                 graph.add(done.id, *next);
             }
@@ -144,11 +140,11 @@ impl Graph {
     /// Adds that a transaction that ended before another began comes first: through a chain of
     /// moments, because all pairs would be too many.
     fn add_times(&mut self, history: &[Done]) {
-        let mut ends: Vec<(u64, usize)> = history
+        let ends = history
             .iter()
-            .enumerate()
-            .map(|(node, done)| (done.ended, node))
-            .collect();
+            .zip(0..)
+            .map(|(done, node)| (done.ended, node));
+        let mut ends: Vec<(u64, usize)> = ends.collect();
         ends.sort_unstable();
         let first = self.ids.len();
         for (index, (_, node)) in ends.iter().enumerate() {
@@ -193,12 +189,10 @@ impl Graph {
 }
 
 fn done(id: Id, reads: &[(u32, &[Id])], appends: &[u32], time: (u64, u64)) -> Done {
+    let reads = reads.iter().map(|(key, seen)| (*key, seen.to_vec()));
     Done {
         id,
-        reads: reads
-            .iter()
-            .map(|(key, seen)| (*key, seen.to_vec()))
-            .collect(),
+        reads: reads.collect(),
         appends: appends.to_vec(),
         updates: appends.to_vec(),
         began: time.0,
@@ -209,18 +203,16 @@ fn done(id: Id, reads: &[(u32, &[Id])], appends: &[u32], time: (u64, u64)) -> Do
 #[test]
 fn the_checker_finds_write_skew() {
     let lists = Lists::from([(1, vec![10]), (2, vec![20])]);
-    let skewed = [
-        done(10, &[(2, &[])], &[1], (0, 9)),
-        done(20, &[(1, &[])], &[2], (0, 9)),
-    ];
+    let history = |seen: &[Id]| {
+        let first = done(10, &[(2, &[])], &[1], (0, 9));
+        [first, done(20, &[(1, seen)], &[2], (0, 9))]
+    };
+    let skewed = history(&[]);
     check_writes(&skewed, &lists).unwrap();
     check_updates(&skewed, &lists).unwrap();
     assert!(check_order(&skewed, &lists).is_err());
-    let ordered = [
-        done(10, &[(2, &[])], &[1], (0, 9)),
-        done(20, &[(1, &[10])], &[2], (0, 9)),
-    ];
-    assert_eq!(check_order(&ordered, &lists).unwrap().dependencies, 2);
+    let ordered = check_order(&history(&[10]), &lists).unwrap();
+    assert_eq!(ordered.dependencies, 2);
 }
 
 #[test]
@@ -243,14 +235,10 @@ fn the_checker_finds_lost_updates_and_dirty_reads() {
 #[test]
 fn the_checker_finds_reads_of_the_past() {
     let lists = Lists::from([(1, vec![10])]);
-    let stale = [
-        done(10, &[], &[1], (0, 1)),
-        done(20, &[(1, &[])], &[], (2, 3)),
-    ];
-    assert!(check_order(&stale, &lists).is_err());
-    let beside = [
-        done(10, &[], &[1], (0, 2)),
-        done(20, &[(1, &[])], &[], (1, 3)),
-    ];
-    check_order(&beside, &lists).unwrap();
+    let check = |times: [(u64, u64); 2]| {
+        let first = done(10, &[], &[1], times[0]);
+        check_order(&[first, done(20, &[(1, &[])], &[], times[1])], &lists)
+    };
+    assert!(check([(0, 1), (2, 3)]).is_err());
+    check([(0, 2), (1, 3)]).unwrap();
 }

@@ -8,8 +8,8 @@ use cairndb::{
     Db, ErrorKind, Isolation, Job, Savepoint, Transaction, TransactionCursor, TransactionOptions,
 };
 
-use crate::oracle::{Change, Contents, Oracle};
-use crate::{database, variable};
+use crate::oracle::{Change, Oracle};
+use crate::{Contents, Entry, database, entries, fails, variable};
 
 const KEYS: u64 = 40;
 
@@ -97,7 +97,7 @@ fn walk(transaction: &Transaction, oracle: &mut Oracle, random: &mut Random) {
     check_cursor(&cursor, at);
     let steps = random.index(20);
     for _ in 0..steps {
-        let Some((place, _)) = at.map(|(key, value)| (key.clone(), value.clone())) else {
+        let Some(place) = at.map(|(key, _)| key.clone()) else {
             break;
         };
         if random.below(4) == 0 {
@@ -109,16 +109,12 @@ fn walk(transaction: &Transaction, oracle: &mut Oracle, random: &mut Random) {
         let beyond = Bound::Excluded(place.as_slice());
         if forward {
             cursor.next().unwrap();
-            at = oracle
-                .seen
-                .range::<[u8], _>((beyond, Bound::Unbounded))
-                .next();
+            let range = (beyond, Bound::Unbounded);
+            at = oracle.seen.range::<[u8], _>(range).next();
         } else {
             cursor.prev().unwrap();
-            at = oracle
-                .seen
-                .range::<[u8], _>((Bound::Unbounded, beyond))
-                .next_back();
+            let range = (Bound::Unbounded, beyond);
+            at = oracle.seen.range::<[u8], _>(range).next_back();
         }
         check_cursor(&cursor, at);
     }
@@ -130,27 +126,18 @@ fn walk(transaction: &Transaction, oracle: &mut Oracle, random: &mut Random) {
 /// Scans a range completely, in either direction.
 fn scan(transaction: &Transaction, oracle: &mut Oracle, random: &mut Random) {
     let (from, to) = (key(random), key(random));
-    let bounds = (
-        Bound::Included(from.as_slice()),
-        Bound::Excluded(to.as_slice()),
-    );
-    let range = transaction.range(bounds);
-    let backward = random.below(2) == 0;
-    let mut found: Vec<_> = if backward {
-        range.rev().map(Result::unwrap).collect()
-    } else {
-        range.map(Result::unwrap).collect()
-    };
-    if backward {
+    let range = transaction.range(&from..&to);
+    let found: Vec<Entry> = if random.below(2) == 0 {
+        let mut found: Vec<Entry> = entries(range.rev());
         found.reverse();
-    }
-    oracle.scan(bounds.0, bounds.1);
-    let inside = oracle
-        .seen
-        .iter()
-        .filter(|(key, _)| **key >= from && **key < to);
-    let found = found.iter().map(|(key, value)| (&key[..], &value[..]));
-    assert!(found.eq(inside.map(|(key, value)| (&key[..], &value[..]))));
+        found
+    } else {
+        entries(range)
+    };
+    oracle.scan(Bound::Included(&from), Bound::Excluded(&to));
+    let mut inside = oracle.seen.clone();
+    inside.retain(|key, _| (&from..&to).contains(&key));
+    assert!(found.into_iter().eq(inside));
 }
 
 fn write(transaction: &Transaction, oracle: &mut Oracle, random: &mut Random) {
@@ -182,12 +169,11 @@ fn turn(
         0..=3 => write(transaction, oracle, random),
         4..=6 => {
             let key = key(random);
-            let (value, expected) = match random.below(3) {
-                0 => (
-                    transaction.get_for_update(&key),
-                    oracle.get_for_update(&key),
-                ),
-                _ => (transaction.get(&key), oracle.get(&key)),
+            let (value, expected) = if random.below(3) == 0 {
+                let value = transaction.get_for_update(&key);
+                (value, oracle.get_for_update(&key))
+            } else {
+                (transaction.get(&key), oracle.get(&key))
             };
             assert_eq!(value.unwrap().as_deref(), expected.map(Vec::as_slice));
         }
@@ -210,10 +196,7 @@ fn turn(
         _ => {
             let keys: Vec<_> = (0..random.index(5)).map(|_| key(random)).collect();
             for (key, value) in keys.iter().zip(transaction.multi_get(&keys).unwrap()) {
-                assert_eq!(
-                    value.map(cairndb::Value::into_vec).as_ref(),
-                    oracle.get(key)
-                );
+                assert_eq!(value.as_deref(), oracle.get(key).map(Vec::as_slice));
             }
         }
     }
@@ -246,29 +229,20 @@ fn list(seed: u64) -> (bool, bool) {
     }
     let wrote = !transaction.is_empty();
     let result = transaction.commit();
-    let conflicted = match &result {
-        Ok(()) => false,
-        Err(error) if error.kind() == ErrorKind::Conflict => true,
-        Err(error) => panic!("{error}"),
-    };
+    let conflicted = result.is_err();
+    assert!(!conflicted || fails(result, ErrorKind::Conflict).key_text().is_some());
     let must = match isolation {
         Isolation::Serializable => oracle.conflicts(&written),
         _ => Some(oracle.overlaps(&written)),
     };
-    assert!(
-        must.is_none_or(|must| must == conflicted),
-        "{must:?}, but {result:?}"
-    );
+    let is_right = must.is_none_or(|must| must == conflicted);
+    assert!(is_right, "{must:?}, but {conflicted}");
     if !conflicted {
         for (key, change) in oracle.writes() {
             change.apply(&mut contents, key);
         }
     }
-    let found = db.iter().map(Result::unwrap);
-    let found: Contents = found
-        .map(|(key, value)| (key.into_vec(), value.into_vec()))
-        .collect();
-    assert_eq!(found, contents);
+    assert_eq!(entries::<Contents>(db.iter()), contents);
     (conflicted, wrote)
 }
 

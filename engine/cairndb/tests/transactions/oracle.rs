@@ -4,10 +4,10 @@
 //! It knows which keys the transaction has read for certain (the commit must fail if one is
 //! written) and which it may have read (otherwise the commit must succeed).
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
+use std::collections::BTreeSet;
+use std::ops::{Bound, RangeBounds};
 
-pub(crate) type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
+use crate::Contents;
 
 /// Both ends of a range.
 type Span = (Bound<Vec<u8>>, Bound<Vec<u8>>);
@@ -118,7 +118,7 @@ impl Oracle {
             return Some(false);
         }
         let mut sure = keys.iter().filter(|key| !self.hides(key));
-        let scanned = |key: &Vec<u8>| self.scanned.iter().any(|span| contains(span, key));
+        let scanned = |key: &Vec<u8>| self.scanned.iter().any(|span| span.contains(key));
         if keys.iter().any(|key| self.read.contains(key)) || sure.any(scanned) {
             return Some(true);
         }
@@ -132,18 +132,4 @@ impl Oracle {
         let depends = |key: &Vec<u8>| self.hides(key) || self.guarded.contains(key);
         !self.writes.is_empty() && keys.iter().any(depends)
     }
-}
-
-fn contains(span: &Span, key: &[u8]) -> bool {
-    let from = match &span.0 {
-        Bound::Unbounded => true,
-        Bound::Included(from) => key >= from.as_slice(),
-        Bound::Excluded(from) => key > from.as_slice(),
-    };
-    let to = match &span.1 {
-        Bound::Unbounded => true,
-        Bound::Included(to) => key <= to.as_slice(),
-        Bound::Excluded(to) => key < to.as_slice(),
-    };
-    from && to
 }

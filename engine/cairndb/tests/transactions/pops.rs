@@ -1,32 +1,25 @@
 //! Pops beside other writes: each takes the entry that is the end of the keys at that moment.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use cairndb::env::random::Random;
-use cairndb::{Comparator, Db, Job, WriteBatch};
+use cairndb::{Comparator, Db, ErrorKind, Job, WriteBatch};
 
-use crate::{database, options, variable};
-
-type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
+use crate::{Contents, database, entries, fails, options, owned, variable};
 
 fn key(n: u64) -> Vec<u8> {
     format!("{n:06}").into_bytes()
 }
 
 fn pop_first(db: &Db, contents: &mut Contents) {
-    let popped = db.pop_first().unwrap();
-    let popped = popped.map(|(key, value)| (key.into_vec(), value.into_vec()));
-    assert_eq!(popped, contents.pop_first());
+    assert_eq!(owned(db.pop_first().unwrap()), contents.pop_first());
 }
 
 fn pop_last(db: &Db, contents: &mut Contents) {
-    let popped = db.pop_last().unwrap();
-    let popped = popped.map(|(key, value)| (key.into_vec(), value.into_vec()));
-    assert_eq!(popped, contents.pop_last());
+    assert_eq!(owned(db.pop_last().unwrap()), contents.pop_last());
 }
 
 fn put(db: &Db, contents: &mut Contents, key: Vec<u8>, value: u64) {
@@ -105,9 +98,7 @@ fn pops_between_random_writes_take_the_ends() {
                 });
             }
         }
-        let left = db.iter().map(|entry| entry.unwrap());
-        let left = left.map(|(key, value)| (key.into_vec(), value.into_vec()));
-        assert!(left.eq(contents), "seed {seed}");
+        assert!(entries::<Contents>(db.iter()) == contents, "seed {seed}");
     }
 }
 
@@ -123,10 +114,7 @@ fn what_a_pop_keeps_goes_with_its_view() {
     assert!(memory.contains("\"pinned\":0,"), "{memory}");
     assert!(db.pop_first().unwrap().is_some());
     db.close().unwrap();
-    assert_eq!(
-        db.pop_first().unwrap_err().kind(),
-        cairndb::ErrorKind::Closed
-    );
+    fails(db.pop_first(), ErrorKind::Closed);
 }
 
 /// A queue: what is appended does not make a pop seek.
@@ -166,9 +154,6 @@ fn a_transaction_pops_what_it_sees() {
         }
         let transaction = db.transaction();
         let mut saved = (transaction.savepoint(), contents.clone());
-        let owned = |entry: Option<(cairndb::Value, cairndb::Value)>| {
-            entry.map(|(key, value)| (key.into_vec(), value.into_vec()))
-        };
         for n in 0..600_u64 {
             let key = key(random.below(1_000));
             match random.below(40) {
@@ -204,9 +189,7 @@ fn a_transaction_pops_what_it_sees() {
             }
         }
         transaction.commit().unwrap();
-        let left = db.iter().map(|entry| entry.unwrap());
-        let left = left.map(|(key, value)| (key.into_vec(), value.into_vec()));
-        assert!(left.eq(contents), "seed {seed}");
+        assert!(entries::<Contents>(db.iter()) == contents, "seed {seed}");
     }
 }
 
@@ -247,8 +230,7 @@ impl Comparator for Counting {
 #[test]
 fn pops_of_a_transaction_do_not_step_over_what_it_popped() {
     let order = Arc::new(Counting::default());
-    let options = options().comparator(Arc::clone(&order) as Arc<dyn Comparator>);
-    let db = options.open("/db").unwrap();
+    let db = options().comparator(order.clone()).open("/db").unwrap();
     (0..20_000).for_each(|n| db.put(&key(n), b"job").unwrap());
     let transaction = db.transaction();
     let pops = |numbers: Range<u64>| {

@@ -1,26 +1,21 @@
 //! What a transaction sees and does, apart from conflicts.
 
+use cairndb::env::{Background, MemEnv};
 use cairndb::{
-    Durability, ErrorKind, Isolation, Options, Transaction, TransactionOptions, WriteOptions,
+    Durability, Error, ErrorKind, Isolation, Options, Result, Transaction, TransactionOptions,
+    WriteOptions,
 };
 
-use crate::{database, options};
+use crate::{Contents, Entry, database, entries, fails, options};
 
-type Entries = Vec<(Vec<u8>, Vec<u8>)>;
-
-fn entries(transaction: &Transaction) -> Entries {
-    let entries = transaction.iter().map(|entry| {
-        let (key, value) = entry.unwrap();
-        (key.into_vec(), value.into_vec())
-    });
-    entries.collect()
-}
-
-fn pairs(expected: &[(&str, &str)]) -> Entries {
-    let pairs = expected.iter();
-    pairs
-        .map(|(key, value)| (key.as_bytes().to_vec(), value.as_bytes().to_vec()))
-        .collect()
+/// Checks what a transaction sees.
+#[track_caller]
+fn sees(transaction: &Transaction, expected: &[(&str, &str)]) {
+    let found: Vec<Entry> = entries(transaction.iter());
+    let expected = expected
+        .iter()
+        .map(|(key, value)| ((*key).into(), (*value).into()));
+    assert_eq!(found, expected.collect::<Vec<Entry>>());
 }
 
 #[test]
@@ -42,24 +37,16 @@ fn a_transaction_sees_its_start_and_its_own_writes() {
     transaction.merge(b"b", b"+1").unwrap();
     transaction.merge(b"b", b"+2").unwrap();
     transaction.merge(b"e", b"+3").unwrap();
-    let seen = pairs(&[("b", "stored+1+2"), ("c", "own"), ("e", "+3")]);
-    assert_eq!(entries(&transaction), seen);
-    let mut backward: Vec<_> = transaction
-        .iter()
-        .rev()
-        .map(|entry| {
-            entry
-                .map(|(key, value)| (key.into_vec(), value.into_vec()))
-                .unwrap()
-        })
-        .collect();
-    backward.reverse();
-    assert_eq!(backward, seen);
+    sees(
+        &transaction,
+        &[("b", "stored+1+2"), ("c", "own"), ("e", "+3")],
+    );
+    let seen: Contents = entries(transaction.iter());
+    assert_eq!(entries::<Contents>(transaction.iter().rev()), seen);
     let keys = [&b"a"[..], b"b", b"c", b"d", b"e"];
     let values = transaction.multi_get(&keys).unwrap();
     for (key, value) in keys.iter().zip(values) {
-        let expected = seen.iter().find(|(other, _)| other == key);
-        assert_eq!(value.as_deref(), expected.map(|(_, value)| &value[..]));
+        assert_eq!(value.as_deref(), seen.get(*key).map(Vec::as_slice));
         assert_eq!(transaction.get(key).unwrap(), value);
         assert_eq!(transaction.contains(key).unwrap(), value.is_some());
     }
@@ -74,15 +61,12 @@ fn operands_on_own_writes_are_folded_over_those() {
     let transaction = db.transaction();
     transaction.delete(b"k").unwrap();
     transaction.merge(b"k", b"1").unwrap();
-    assert_eq!(transaction.get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(transaction.get(b"k").unwrap().unwrap(), b"1");
     transaction.put(b"k", b"own").unwrap();
     transaction.merge(b"k", b"2").unwrap();
-    assert_eq!(
-        transaction.get(b"k").unwrap().as_deref(),
-        Some(&b"own2"[..])
-    );
+    assert_eq!(transaction.get(b"k").unwrap().unwrap(), b"own2");
     transaction.commit().unwrap();
-    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"own2"[..]));
+    assert_eq!(db.get(b"k").unwrap().unwrap(), b"own2");
 }
 
 #[test]
@@ -111,22 +95,15 @@ fn a_cursor_sees_writes_ahead_of_it_and_passes_what_was_deleted() {
     transaction.put(b"b", b"own").unwrap();
     transaction.delete(b"e").unwrap();
     transaction.delete(b"c").unwrap();
-    assert_eq!(
-        cursor.key(),
-        b"c",
-        "the cursor shows its entry until it moves"
-    );
+    // The cursor shows its entry until it moves.
+    assert_eq!(cursor.key(), b"c");
     cursor.next().unwrap();
     assert_eq!((cursor.key(), cursor.value()), (&b"d"[..], &b"own"[..]));
     cursor.next().unwrap();
-    assert_eq!(cursor.key(), b"g");
-    cursor.prev().unwrap();
-    assert_eq!(cursor.key(), b"d");
-    cursor.prev().unwrap();
-    assert_eq!(cursor.key(), b"b");
-    cursor.prev().unwrap();
-    assert_eq!(cursor.key(), b"a");
-    cursor.prev().unwrap();
+    for key in [b"g", b"d", b"b", b"a"] {
+        assert_eq!(cursor.key(), key);
+        cursor.prev().unwrap();
+    }
     assert!(!cursor.valid() && cursor.key().is_empty() && cursor.value().is_empty());
 }
 
@@ -140,16 +117,15 @@ fn savepoints_nest_and_undone_ones_are_refused() {
     let inner = transaction.savepoint();
     transaction.delete(b"a").unwrap();
     transaction.put(b"b", b"3").unwrap();
-    assert_eq!(entries(&transaction), pairs(&[("b", "3")]));
+    sees(&transaction, &[("b", "3")]);
     transaction.rollback_to(&inner).unwrap();
-    assert_eq!(entries(&transaction), pairs(&[("a", "2")]));
+    sees(&transaction, &[("a", "2")]);
     transaction.put(b"c", b"4").unwrap();
     transaction.rollback_to(&inner).unwrap();
     transaction.rollback_to(&outer).unwrap();
-    assert_eq!(entries(&transaction), pairs(&[("a", "1")]));
+    sees(&transaction, &[("a", "1")]);
     transaction.put(b"d", b"5").unwrap();
-    let error = transaction.rollback_to(&inner).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    fails(transaction.rollback_to(&inner), ErrorKind::InvalidArgument);
     let other = db.transaction();
     other.put(b"x", b"6").unwrap();
     let _own = other.savepoint();
@@ -164,18 +140,17 @@ fn savepoints_nest_and_undone_ones_are_refused() {
 /// A write that exceeds a limit is refused at once, and the transaction goes on without it.
 #[test]
 fn a_refused_write_leaves_the_transaction_as_it_was() {
-    let db = Options::new()
-        .env(cairndb::env::MemEnv::new(cairndb::env::Background::Stepped))
-        .create_if_missing(true)
-        .open("/db")
-        .unwrap();
+    let env = MemEnv::new(Background::Stepped);
+    let options = Options::new().env(env).create_if_missing(true);
+    let db = options.open("/db").unwrap();
     let transaction = db.transaction();
     transaction.put(b"k", b"v").unwrap();
     let long = vec![0; (64 << 20) + 1];
-    let error = transaction.put(&long, b"v").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
-    let error = transaction.merge(b"k", b"operand").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    fails(transaction.put(&long, b"v"), ErrorKind::InvalidArgument);
+    fails(
+        transaction.merge(b"k", b"operand"),
+        ErrorKind::InvalidArgument,
+    );
     assert_eq!(transaction.len(), 1);
     transaction.commit().unwrap();
     assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"v"[..]));
@@ -207,17 +182,11 @@ fn a_closed_database_refuses_reads_and_commits() {
     transaction.put(b"k", b"v").unwrap();
     let mut cursor = transaction.cursor();
     db.close().unwrap();
-    assert_eq!(
-        transaction.get(b"other").unwrap_err().kind(),
-        ErrorKind::Closed
-    );
-    assert_eq!(
-        cursor.seek_to_first().unwrap_err().kind(),
-        ErrorKind::Closed
-    );
+    fails(transaction.get(b"other"), ErrorKind::Closed);
+    fails(cursor.seek_to_first(), ErrorKind::Closed);
     assert!(!cursor.valid());
     drop(cursor);
-    assert_eq!(transaction.commit().unwrap_err().kind(), ErrorKind::Closed);
+    fails(transaction.commit(), ErrorKind::Closed);
 }
 
 #[test]
@@ -232,10 +201,7 @@ fn a_read_only_database_has_transactions_that_only_read() {
     transaction.commit().unwrap();
     let transaction = db.transaction();
     transaction.put(b"k", b"w").unwrap();
-    assert_eq!(
-        transaction.commit().unwrap_err().kind(),
-        ErrorKind::ReadOnly
-    );
+    fails(transaction.commit(), ErrorKind::ReadOnly);
 }
 
 #[test]
@@ -253,30 +219,25 @@ fn a_body_is_run_again_after_a_conflict_and_not_after_an_error() {
     });
     assert_eq!(result.unwrap(), 5);
     let mut runs = 0;
-    let error = db.transact(|transaction| -> cairndb::Result<()> {
+    let result = db.transact(|transaction| -> Result<()> {
         runs += 1;
         transaction.put(b"sum", b"undone")?;
-        Err(cairndb::Error::new(
-            ErrorKind::InvalidArgument,
-            "the body fails",
-        ))
+        Err(Error::new(ErrorKind::InvalidArgument, "the body fails"))
     });
+    fails(result, ErrorKind::InvalidArgument);
     assert_eq!(
-        (error.unwrap_err().kind(), runs),
-        (ErrorKind::InvalidArgument, 1)
+        (runs, &*db.get(b"sum").unwrap().unwrap()),
+        (1, &b"done"[..])
     );
-    assert_eq!(db.get(b"sum").unwrap().as_deref(), Some(&b"done"[..]));
     let mut runs = 0;
-    let error = db.transact(|transaction| {
+    let result = db.transact(|transaction| {
         runs += 1;
         transaction.get(b"k")?;
         db.put(b"k", b"each time")?;
         transaction.put(b"sum", b"never")
     });
-    assert_eq!(
-        (error.unwrap_err().kind(), runs),
-        (ErrorKind::Conflict, 1000)
-    );
+    fails(result, ErrorKind::Conflict);
+    assert_eq!(runs, 1000);
 }
 
 #[test]
@@ -296,11 +257,7 @@ fn compare_and_set_compares_values_and_absence() {
 #[test]
 fn many_own_writes_are_found_and_undone() {
     const WRITES: u32 = 100_000;
-    let db = Options::new()
-        .env(cairndb::env::MemEnv::new(cairndb::env::Background::Stepped))
-        .create_if_missing(true)
-        .open("/db")
-        .unwrap();
+    let db = options().memory_budget(64 << 20).open("/db").unwrap();
     let options = TransactionOptions::new().isolation(Isolation::Snapshot);
     let transaction = db.transaction_with(&options);
     let key = |n: u32| n.wrapping_mul(2_654_435_761).to_le_bytes();
