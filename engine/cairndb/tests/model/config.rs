@@ -117,30 +117,23 @@ impl Config {
             8 => Order::Shortlex,
             _ => Order::FoldCase,
         };
-        let operator = pick(
-            random,
-            &[
-                Operator::None,
-                Operator::Add,
-                Operator::Append,
-                Operator::Append,
-                Operator::Max,
-            ],
-        );
+        let operator = match random.index(5) {
+            0 => Operator::None,
+            1 => Operator::Add,
+            2 | 3 => Operator::Append,
+            _ => Operator::Max,
+        };
         let place = match random.below(16) {
             0..13 => Place::Stepped,
             13 | 14 => Place::Threads,
             _ => Place::Disk,
         };
-        let moods = [
-            Mood::Writes,
-            Mood::Reads,
-            Mood::Reads,
-            Mood::Scans,
-            Mood::Scans,
-            Mood::Restless,
-        ];
-        let mood = pick(random, &moods);
+        let mood = match random.index(6) {
+            0 => Mood::Writes,
+            1 | 2 => Mood::Reads,
+            3 | 4 => Mood::Scans,
+            _ => Mood::Restless,
+        };
         let keys = match order {
             Order::FoldCase => KeyShape::Letters,
             _ => KeyShape::draw(random),
@@ -163,15 +156,11 @@ impl Config {
             filter_bits: pick(random, &[0, 10]),
             verify_always: random.below(4) == 0,
             value_file: pick(random, &[0, 100_000, cairndb::VALUE_FILE_BYTES_DEFAULT]),
-            durability: pick(
-                random,
-                &[
-                    Durability::None,
-                    Durability::Os,
-                    Durability::Os,
-                    Durability::Sync,
-                ],
-            ),
+            durability: match random.index(4) {
+                0 => Durability::None,
+                1 | 2 => Durability::Os,
+                _ => Durability::Sync,
+            },
             key_count: key_count.min(keys.count_max()),
             keys,
             values: ValueMix::draw(random, matches!(operator, Operator::Add | Operator::Max)),

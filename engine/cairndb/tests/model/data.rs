@@ -30,21 +30,6 @@ pub(crate) enum KeyShape {
     Pieces,
 }
 
-const SHAPES: [KeyShape; 12] = [
-    KeyShape::Digits,
-    KeyShape::Digits,
-    KeyShape::Random,
-    KeyShape::Prefixed(20),
-    KeyShape::Prefixed(900),
-    KeyShape::Short,
-    KeyShape::Tails,
-    KeyShape::Long,
-    KeyShape::Nested,
-    KeyShape::Edges,
-    KeyShape::Letters,
-    KeyShape::Pieces,
-];
-
 fn mixed(number: u64) -> u64 {
     Random::new(number).next_u64()
 }
@@ -65,7 +50,19 @@ fn small(number: u64, below: u64) -> usize {
 
 impl KeyShape {
     pub(crate) fn draw(random: &mut Random) -> KeyShape {
-        SHAPES[random.index(SHAPES.len())]
+        match random.index(12) {
+            0 | 1 => KeyShape::Digits,
+            2 => KeyShape::Random,
+            3 => KeyShape::Prefixed(20),
+            4 => KeyShape::Prefixed(900),
+            5 => KeyShape::Short,
+            6 => KeyShape::Tails,
+            7 => KeyShape::Long,
+            8 => KeyShape::Nested,
+            9 => KeyShape::Edges,
+            10 => KeyShape::Letters,
+            _ => KeyShape::Pieces,
+        }
     }
 
     /// Returns the maximum number of different keys in a list of this shape.
@@ -114,9 +111,8 @@ impl KeyShape {
             KeyShape::Nested => vec![b'n'; small(number, 300)],
             KeyShape::Edges => {
                 let bytes = [0x00, 0x01, 0xfe, 0xff];
-                (0..hash % 11)
-                    .map(|at| bytes[small(hash >> (8 + 2 * at), 4)])
-                    .collect()
+                let byte = |at| bytes[small(hash >> (8 + 2 * at), 4)];
+                (0..hash % 11).map(byte).collect()
             }
             KeyShape::Pieces => {
                 let piece = |at: usize| {
@@ -131,11 +127,9 @@ impl KeyShape {
                 key
             }
             KeyShape::Letters => {
-                let letters = noise(mixed(number / 2), 1 + small(hash, 5));
-                letters
-                    .iter()
-                    .map(|byte| b"aAbBcCxX"[usize::from(byte % 8)])
-                    .collect()
+                let noise = noise(mixed(number / 2), 1 + small(hash, 5));
+                let letter = |byte: &u8| b"aAbBcCxX"[usize::from(byte % 8)];
+                noise.iter().map(letter).collect()
             }
         }
     }
@@ -194,13 +188,14 @@ impl ValueSpec {
         let mut bytes = Vec::with_capacity(len + 64);
         while bytes.len() < len {
             let fields = [
-                "\"city\":\"Trondheim\"",
-                "\"state\":\"shipped\"",
-                "\"currency\":\"NOK\"",
+                ("city", "Trondheim"),
+                ("state", "shipped"),
+                ("currency", "NOK"),
             ];
-            let field = fields[random.index(fields.len())];
+            let (name, text) = fields[random.index(fields.len())];
             let own = random.next_u64();
-            bytes.extend_from_slice(format!("{{\"number\":{own},{field}}}").as_bytes());
+            let record = format!("{{\"number\":{own},\"{name}\":\"{text}\"}}");
+            bytes.extend_from_slice(record.as_bytes());
         }
         bytes.truncate(len);
         bytes

@@ -51,98 +51,35 @@ pub(crate) type Through = Option<u8>;
 /// One operation. A key is an index into the list's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
-    Put {
-        key: u32,
-        value: ValueSpec,
-        durability: Option<Durability>,
-    },
-    Delete {
-        key: u32,
-        durability: Option<Durability>,
-    },
-    Merge {
-        key: u32,
-        operand: ValueSpec,
-    },
-    Batch {
-        seed: u64,
-        len: u16,
-        durability: Option<Durability>,
-    },
-    /// Consecutive keys, in order.
-    Load {
-        from: u32,
-        len: u16,
-        value: ValueSpec,
-    },
-    Get {
-        key: u32,
-        through: Through,
-    },
-    GetInto {
-        key: u32,
-        through: Through,
-    },
-    Contains {
-        key: u32,
-    },
-    MultiGet {
-        seed: u64,
-        len: u16,
-    },
+    Put(u32, ValueSpec, Option<Durability>),
+    Delete(u32, Option<Durability>),
+    Merge(u32, ValueSpec),
+    /// Changes drawn from this seed, so many.
+    Batch(u64, u16, Option<Durability>),
+    /// Consecutive keys from this one, so many, in order.
+    Load(u32, u16, ValueSpec),
+    Get(u32, Through),
+    GetInto(u32, Through),
+    Contains(u32),
+    /// Keys drawn from this seed, so many.
+    MultiGet(u64, u16),
     /// A cursor that lives for one operation.
-    Cursor {
-        through: Through,
-        target: Target,
-        walk: Walk,
-    },
-    /// A cursor that is held while the database changes.
-    Hold {
-        place: u8,
-        through: Through,
-    },
-    Move {
-        place: u8,
-        target: Option<Target>,
-        walk: Walk,
-    },
-    Release {
-        place: u8,
-    },
-    Range {
-        through: Through,
-        low: End,
-        high: End,
-        walk: Walk,
-    },
-    Prefix {
-        through: Through,
-        key: u32,
-        len: u16,
-        walk: Walk,
-    },
-    Snapshot {
-        place: u8,
-    },
-    Forget {
-        place: u8,
-    },
-    Scan {
-        through: Through,
-        backward: bool,
-    },
-    Size {
-        low: u32,
-        high: u32,
-    },
-    Property {
-        number: u8,
-    },
+    Cursor(Through, Target, Walk),
+    /// A cursor that is held, in this place, while the database changes.
+    Hold(u8, Through),
+    Move(u8, Option<Target>, Walk),
+    Release(u8),
+    Range(Through, End, End, Walk),
+    /// The prefix of a key, so long.
+    Prefix(Through, u32, u16, Walk),
+    Snapshot(u8),
+    Forget(u8),
+    /// Scans everything, backward if set.
+    Scan(Through, bool),
+    Size(u32, u32),
+    Property(u8),
     Flush,
-    Compact {
-        low: End,
-        high: End,
-    },
+    Compact(End, End),
     Step(Job),
     Idle,
     Checkpoint,
@@ -158,6 +95,13 @@ pub(crate) enum Change {
     Put(u32, ValueSpec),
     Delete(u32),
     Merge(u32, ValueSpec),
+}
+
+impl Change {
+    pub(crate) fn key(self) -> u32 {
+        let (Change::Put(key, _) | Change::Delete(key) | Change::Merge(key, _)) = self;
+        key
+    }
 }
 
 /// Draws operations.
@@ -186,6 +130,10 @@ impl<'a> Generator<'a> {
         u32::try_from(self.below(u64::from(bound))).expect("below a u32")
     }
 
+    fn small(&mut self, bound: u64) -> u16 {
+        u16::try_from(self.below(bound)).expect("small")
+    }
+
     /// Draws a key to write: a few keys are hot, and some are written in order.
     fn key(&mut self) -> u32 {
         let count = self.config.key_count;
@@ -210,11 +158,9 @@ impl<'a> Generator<'a> {
     }
 
     fn operand(&mut self) -> ValueSpec {
-        let len = u32::try_from(self.below(9)).expect("small");
-        ValueSpec {
-            len,
-            ..self.value()
-        }
+        let len = self.number(9);
+        let seed = self.value().seed;
+        ValueSpec { seed, len }
     }
 
     fn durability(&mut self) -> Option<Durability> {
@@ -251,7 +197,7 @@ impl<'a> Generator<'a> {
             _ => 0xffff_0000_00ff_0f00 >> self.below(16),
         };
         let most = if self.below(10) == 0 { 400 } else { 24 };
-        let steps = u16::try_from(self.below(most)).expect("small");
+        let steps = self.small(most);
         Walk { turns, steps }
     }
 
@@ -278,55 +224,28 @@ impl<'a> Generator<'a> {
 
     fn write(&mut self) -> Op {
         match self.below(100) {
-            0..60 => Op::Put {
-                key: self.key(),
-                value: self.value(),
-                durability: self.durability(),
-            },
-            60..80 => Op::Delete {
-                key: self.key(),
-                durability: self.durability(),
-            },
-            80..94 => Op::Merge {
-                key: self.key(),
-                operand: self.operand(),
-            },
+            0..60 => Op::Put(self.key(), self.value(), self.durability()),
+            60..80 => Op::Delete(self.key(), self.durability()),
+            80..94 => Op::Merge(self.key(), self.operand()),
             94..99 => {
-                let len = u16::try_from(self.below(40)).expect("small");
-                Op::Batch {
-                    seed: self.random.next_u64(),
-                    len,
-                    durability: self.durability(),
-                }
+                let len = self.small(40);
+                Op::Batch(self.random.next_u64(), len, self.durability())
             }
             _ => {
-                let len = u16::try_from(self.below(200)).expect("small");
-                Op::Load {
-                    from: self.key(),
-                    len,
-                    value: self.value(),
-                }
+                let len = self.small(200);
+                Op::Load(self.key(), len, self.value())
             }
         }
     }
 
     fn read(&mut self) -> Op {
         match self.below(100) {
-            0..30 => Op::Get {
-                key: self.probe(),
-                through: self.through(),
-            },
-            30..70 => Op::GetInto {
-                key: self.probe(),
-                through: self.through(),
-            },
-            70..90 => Op::Contains { key: self.probe() },
+            0..30 => Op::Get(self.probe(), self.through()),
+            30..70 => Op::GetInto(self.probe(), self.through()),
+            70..90 => Op::Contains(self.probe()),
             90..95 => {
-                let len = u16::try_from(self.below(30)).expect("small");
-                Op::MultiGet {
-                    seed: self.random.next_u64(),
-                    len,
-                }
+                let len = self.small(30);
+                Op::MultiGet(self.random.next_u64(), len)
             }
             _ => self.scan(),
         }
@@ -335,87 +254,43 @@ impl<'a> Generator<'a> {
     fn scan(&mut self) -> Op {
         let through = self.through();
         match self.below(200) {
-            0..80 => Op::Cursor {
-                through,
-                target: self.target(),
-                walk: self.walk(),
-            },
-            80..82 => Op::Hold {
-                place: self.place(),
-                through,
-            },
+            0..80 => Op::Cursor(through, self.target(), self.walk()),
+            80..82 => Op::Hold(self.place(), through),
             82..130 => {
                 let target = (self.below(3) == 0).then(|| self.target());
-                Op::Move {
-                    place: self.place(),
-                    target,
-                    walk: self.walk(),
-                }
+                Op::Move(self.place(), target, self.walk())
             }
-            130..133 => Op::Release {
-                place: self.place(),
-            },
-            133..170 => Op::Range {
-                through,
-                low: self.end(),
-                high: self.end(),
-                walk: self.walk(),
-            },
+            130..133 => Op::Release(self.place()),
+            133..170 => Op::Range(through, self.end(), self.end(), self.walk()),
             170..190 => {
-                let len = u16::try_from(self.below(20)).expect("small");
-                Op::Prefix {
-                    through,
-                    key: self.probe(),
-                    len,
-                    walk: self.walk(),
-                }
+                let len = self.small(20);
+                Op::Prefix(through, self.probe(), len, self.walk())
             }
-            190..193 => Op::Snapshot {
-                place: self.place(),
-            },
-            193..196 => Op::Forget {
-                place: self.place(),
-            },
-            196 => Op::Scan {
-                through,
-                backward: self.below(2) == 0,
-            },
-            197..199 => Op::Size {
-                low: self.probe(),
-                high: self.probe(),
-            },
-            _ => Op::Property {
-                number: u8::try_from(self.below(8)).expect("small"),
-            },
+            190..193 => Op::Snapshot(self.place()),
+            193..196 => Op::Forget(self.place()),
+            196 => Op::Scan(through, self.below(2) == 0),
+            197..199 => Op::Size(self.probe(), self.probe()),
+            _ => Op::Property(u8::try_from(self.below(8)).expect("small")),
         }
     }
 
     fn job(&mut self) -> Job {
-        let jobs = [
-            Job::Flush,
-            Job::Flush,
-            Job::Compact,
-            Job::IdleCompact,
-            Job::Persist,
-            Job::Persist,
-            Job::Reap,
-            Job::DropValues,
-        ];
-        jobs[self.random.index(jobs.len())]
+        match self.random.index(8) {
+            0 | 1 => Job::Flush,
+            2 => Job::Compact,
+            3 => Job::IdleCompact,
+            4 | 5 => Job::Persist,
+            6 => Job::Reap,
+            _ => Job::DropValues,
+        }
     }
 
     fn upkeep(&mut self) -> Op {
         match self.below(100) {
             0..60 if self.config.place == Place::Stepped => Op::Step(self.job()),
             0..72 => Op::Flush,
-            72..84 => Op::Compact {
-                low: self.end(),
-                high: self.end(),
-            },
-            84..87 => Op::Compact {
-                low: End::Open,
-                high: End::Open,
-            },
+            72..84 => Op::Compact(self.end(), self.end()),
+            84..87 => Op::Compact(End::Open, End::Open),
             87..90 => Op::Idle,
             90 | 91 => Op::Checkpoint,
             92..95 => Op::Reopen(Closing::Close),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use cairndb::Comparator;
 
 use crate::config::{Operator, Order};
+use crate::op::Change;
 
 /// A key that compares in the order of the list.
 #[derive(Clone, Debug)]
@@ -87,6 +88,14 @@ impl Oracle {
         Arc::make_mut(&mut self.map).insert(key, entry);
     }
 
+    pub(crate) fn change(&mut self, bytes: &Arc<[u8]>, change: Change) {
+        match change {
+            Change::Put(_, value) => self.put(bytes, value.bytes()),
+            Change::Delete(_) => self.delete(bytes),
+            Change::Merge(_, operand) => self.merge(bytes, &operand.bytes()),
+        }
+    }
+
     pub(crate) fn delete(&mut self, bytes: &Arc<[u8]>) {
         let key = self.key(bytes);
         Arc::make_mut(&mut self.map).remove(&key);
@@ -99,16 +108,13 @@ impl Oracle {
             wide[..bytes.len()].copy_from_slice(bytes);
             u64::from_le_bytes(wide)
         };
-        let value = match self.operator {
+        let number = match self.operator {
             Operator::None => return,
-            Operator::Append => [old, operand].concat(),
-            Operator::Add => counter(old)
-                .wrapping_add(counter(operand))
-                .to_le_bytes()
-                .to_vec(),
-            Operator::Max => counter(old).max(counter(operand)).to_le_bytes().to_vec(),
+            Operator::Append => return self.put(bytes, [old, operand].concat()),
+            Operator::Add => counter(old).wrapping_add(counter(operand)),
+            Operator::Max => counter(old).max(counter(operand)),
         };
-        self.put(bytes, value);
+        self.put(bytes, number.to_le_bytes().to_vec());
     }
 
     /// Returns a double-ended iterator over the entries between two bounds. It is empty if the

@@ -14,10 +14,8 @@ fn attempt(config: &Config, ops: &[Op]) -> Result<u64, (usize, String)> {
     match catch_unwind(AssertUnwindSafe(|| run_list(config, ops))) {
         Ok(result) => result.map(|answers| answers.last().copied().unwrap_or(0)),
         Err(panic) => {
-            let text = panic
-                .downcast_ref::<String>()
-                .cloned()
-                .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
             Err((ops.len(), format!("panic: {}", text.unwrap_or_default())))
         }
     }
@@ -27,10 +25,8 @@ fn attempt(config: &Config, ops: &[Op]) -> Result<u64, (usize, String)> {
 /// without numbers.
 fn signature(why: &str) -> String {
     let text = why.split_once(": ").map_or(why, |(_, rest)| rest);
-    text.chars()
-        .filter(|letter| letter.is_alphabetic())
-        .take(30)
-        .collect()
+    let letters = text.chars().filter(|letter| letter.is_alphabetic());
+    letters.take(30).collect()
 }
 
 /// Removes pieces of decreasing length as long as the rest fails for the same reason.

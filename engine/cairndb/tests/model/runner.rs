@@ -144,69 +144,39 @@ impl<'a> Runner<'a> {
         self.done += 1;
         self.answers.push(0);
         match *op {
-            Op::Put {
-                key,
-                value,
-                durability,
-            } => self.put(key, value, durability),
-            Op::Delete { key, durability } => self.delete(key, durability),
-            Op::Merge { key, operand } => self.merge(key, operand),
-            Op::Batch {
-                seed,
-                len,
-                durability,
-            } => self.batch(seed, len, durability),
-            Op::Load { from, len, value } => self.load(from, len, value),
-            Op::Get { key, through } => self.get(key, through),
-            Op::GetInto { key, through } => self.get_into(key, through),
-            Op::Contains { key } => self.contains(key),
-            Op::MultiGet { seed, len } => self.multi_get(seed, len),
-            Op::Cursor {
-                through,
-                target,
-                walk,
-            } => self.cursor(through, target, walk),
-            Op::Hold { place, through } => self.hold(place, through),
-            Op::Move {
-                place,
-                target,
-                walk,
-            } => self.move_held(place, target, walk),
-            Op::Release { place } => {
-                self.cursors[usize::from(place)] = None;
-                Ok(())
+            Op::Put(key, value, durability) => return self.put(key, value, durability),
+            Op::Delete(key, durability) => return self.delete(key, durability),
+            Op::Merge(key, operand) => return self.merge(key, operand),
+            Op::Batch(seed, len, durability) => return self.batch(seed, len, durability),
+            Op::Load(from, len, value) => return self.load(from, len, value),
+            Op::Get(key, through) => return self.get(key, through),
+            Op::GetInto(key, through) => return self.get_into(key, through),
+            Op::Contains(key) => return self.contains(key),
+            Op::MultiGet(seed, len) => return self.multi_get(seed, len),
+            Op::Cursor(through, target, walk) => return self.cursor(through, target, walk),
+            Op::Hold(place, through) => {
+                self.cursors[usize::from(place)] = Some(self.start(through));
             }
-            Op::Range {
-                through,
-                low,
-                high,
-                walk,
-            } => self.range(through, low, high, walk),
-            Op::Prefix {
-                through,
-                key,
-                len,
-                walk,
-            } => self.prefix(through, key, len, walk),
-            Op::Snapshot { place } => {
+            Op::Move(place, target, walk) => return self.move_held(place, target, walk),
+            Op::Release(place) => self.cursors[usize::from(place)] = None,
+            Op::Range(through, low, high, walk) => return self.range(through, low, high, walk),
+            Op::Prefix(through, key, len, walk) => return self.prefix(through, key, len, walk),
+            Op::Snapshot(place) => {
                 let held = (self.db().snapshot(), self.oracle.clone());
                 self.snapshots[usize::from(place)] = Some(held);
-                Ok(())
             }
-            Op::Forget { place } => {
-                self.snapshots[usize::from(place)] = None;
-                Ok(())
-            }
-            Op::Scan { through, backward } => self.scan(through, backward),
-            Op::Size { low, high } => self.size(low, high),
-            Op::Property { number } => self.property(number),
-            Op::Flush => self.flush(),
-            Op::Compact { low, high } => self.compact(low, high),
-            Op::Step(job) => self.step(job),
-            Op::Idle => self.db().wait_idle().map_err(failed),
-            Op::Checkpoint => self.checkpoint(),
-            Op::Reopen(closing) => self.reopen(closing),
+            Op::Forget(place) => self.snapshots[usize::from(place)] = None,
+            Op::Scan(through, backward) => return self.scan(through, backward),
+            Op::Size(low, high) => return self.size(low, high),
+            Op::Property(number) => return self.property(number),
+            Op::Flush => return self.flush(),
+            Op::Compact(low, high) => return self.compact(low, high),
+            Op::Step(job) => return self.step(job),
+            Op::Idle => return self.db().wait_idle().map_err(failed),
+            Op::Checkpoint => return self.checkpoint(),
+            Op::Reopen(closing) => return self.reopen(closing),
         }
+        Ok(())
     }
 
     fn wrote(&mut self, durability: Option<Durability>) -> WriteOptions {
@@ -240,10 +210,8 @@ impl<'a> Runner<'a> {
         let result = self.db().merge(&key, &operand);
         if self.config.operator == Operator::None {
             let kind = result.err().map(|error| error.kind());
-            ensure!(
-                kind == Some(ErrorKind::InvalidArgument),
-                "merge without operator: {kind:?}"
-            );
+            let refused = kind == Some(ErrorKind::InvalidArgument);
+            ensure!(refused, "merge without operator: {kind:?}");
             return Ok(());
         }
         result.map_err(failed)?;
@@ -268,23 +236,13 @@ impl<'a> Runner<'a> {
         let options = self.wrote(durability);
         let mut batch = WriteBatch::new();
         for change in self.changes(seed, len) {
+            let key = Arc::clone(self.bytes(change.key()));
             match change {
-                Change::Put(key, value) => {
-                    let (key, value) = (Arc::clone(self.bytes(key)), value.bytes());
-                    batch.put(&key, &value);
-                    self.oracle.put(&key, value);
-                }
-                Change::Delete(key) => {
-                    let key = Arc::clone(self.bytes(key));
-                    batch.delete(&key);
-                    self.oracle.delete(&key);
-                }
-                Change::Merge(key, operand) => {
-                    let (key, operand) = (Arc::clone(self.bytes(key)), operand.bytes());
-                    batch.merge(&key, &operand);
-                    self.oracle.merge(&key, &operand);
-                }
+                Change::Put(_, value) => batch.put(&key, &value.bytes()),
+                Change::Delete(_) => batch.delete(&key),
+                Change::Merge(_, operand) => batch.merge(&key, &operand.bytes()),
             }
+            self.oracle.change(&key, change);
         }
         self.done += batch.len() as u64;
         self.db().write_with(&batch, &options).map_err(failed)
@@ -295,24 +253,14 @@ impl<'a> Runner<'a> {
         let options = self.wrote(durability);
         let transaction = self.db().transaction();
         for change in self.changes(seed, len) {
-            let (Change::Put(key, _) | Change::Delete(key) | Change::Merge(key, _)) = change;
-            let bytes = Arc::clone(self.bytes(key));
-            match change {
-                Change::Put(_, value) => {
-                    let value = value.bytes();
-                    transaction.put(&bytes, &value).map_err(failed)?;
-                    self.oracle.put(&bytes, value);
-                }
-                Change::Delete(_) => {
-                    transaction.delete(&bytes).map_err(failed)?;
-                    self.oracle.delete(&bytes);
-                }
-                Change::Merge(_, operand) => {
-                    let operand = operand.bytes();
-                    transaction.merge(&bytes, &operand).map_err(failed)?;
-                    self.oracle.merge(&bytes, &operand);
-                }
-            }
+            let (key, bytes) = (change.key(), Arc::clone(self.bytes(change.key())));
+            let written = match change {
+                Change::Put(_, value) => transaction.put(&bytes, &value.bytes()),
+                Change::Delete(_) => transaction.delete(&bytes),
+                Change::Merge(_, operand) => transaction.merge(&bytes, &operand.bytes()),
+            };
+            written.map_err(failed)?;
+            self.oracle.change(&bytes, change);
             let found = transaction.get(&bytes).map_err(failed)?;
             let wanted = self.oracle.get(&bytes).map(<[u8]>::to_vec);
             self.compare(key, found.as_deref(), wanted.as_deref())?;
@@ -324,15 +272,9 @@ impl<'a> Runner<'a> {
     fn load(&mut self, from: u32, len: u16, value: ValueSpec) -> Outcome {
         for n in 0..u32::from(len) {
             let key = (from + n) % self.config.key_count;
-            self.put(
-                key,
-                ValueSpec {
-                    // Ensures that a record stays a record.
-                    seed: value.seed.wrapping_add(16 * n),
-                    ..value
-                },
-                None,
-            )?;
+            // A multiple of 16 ensures that a record stays a record.
+            let (seed, len) = (value.seed.wrapping_add(16 * n), value.len);
+            self.put(key, ValueSpec { seed, len }, None)?;
         }
         self.done += u64::from(len);
         Ok(())
@@ -341,12 +283,12 @@ impl<'a> Runner<'a> {
     /// Compares a value with the model's value, and adds it to the digest.
     fn compare(&mut self, key: u32, found: Option<&[u8]>, wanted: Option<&[u8]>) -> Outcome {
         self.answer(found);
+        let same = found == wanted;
+        let (key, found, wanted) = (self.bytes(key), found.map(show), wanted.map(show));
         ensure!(
-            found == wanted,
-            "key {}: found {:?}, should be {:?}",
-            show(self.bytes(key)),
-            found.map(show),
-            wanted.map(show)
+            same,
+            "key {}: found {found:?}, should be {wanted:?}",
+            show(key)
         );
         Ok(())
     }
@@ -364,10 +306,8 @@ impl<'a> Runner<'a> {
             ensure!(there == wanted.is_some(), "contains {}", show(&bytes));
             let several = snapshot.multi_get(&[&bytes[..], &bytes[..]]);
             for found in several.map_err(failed)? {
-                ensure!(
-                    found.as_deref() == wanted.as_deref(),
-                    "multi_get differs from the model"
-                );
+                let same = found.as_deref() == wanted.as_deref();
+                ensure!(same, "multi_get differs from the model");
             }
         }
         self.compare(key, found.map_err(failed)?.as_deref(), wanted.as_deref())
@@ -383,39 +323,27 @@ impl<'a> Runner<'a> {
         };
         let wanted = reader.oracle().get(&bytes).map(<[u8]>::to_vec);
         let found = found.map_err(failed)?;
-        ensure!(
-            found || out.is_empty(),
-            "an absent key left {} in the buffer",
-            show(&out)
-        );
+        let clean = found || out.is_empty();
+        ensure!(clean, "an absent key left {} in the buffer", show(&out));
         self.compare(key, found.then_some(&*out), wanted.as_deref())
     }
 
     fn contains(&mut self, key: u32) -> Outcome {
-        let found = self.db().contains(self.bytes(key)).map_err(failed)?;
-        let wanted = self.oracle.get(self.bytes(key)).is_some();
-        ensure!(
-            found == wanted,
-            "contains {}: {found}",
-            show(self.bytes(key))
-        );
+        let bytes = self.bytes(key);
+        let found = self.db().contains(bytes).map_err(failed)?;
+        let wanted = self.oracle.get(bytes).is_some();
+        ensure!(found == wanted, "contains {}: {found}", show(bytes));
         self.answer(found.then_some(&[]));
         Ok(())
     }
 
     fn multi_get(&mut self, seed: u64, len: u16) -> Outcome {
         let numbers = Generator::new(self.config, seed).probes(len);
-        let keys: Vec<_> = numbers
-            .iter()
-            .map(|key| Arc::clone(self.bytes(*key)))
-            .collect();
+        let keys = numbers.iter().map(|key| Arc::clone(self.bytes(*key)));
+        let keys: Vec<_> = keys.collect();
         let found = self.db().multi_get(&keys).map_err(failed)?;
-        ensure!(
-            found.len() == keys.len(),
-            "{} answers for {} keys",
-            found.len(),
-            keys.len()
-        );
+        let counts = (found.len(), keys.len());
+        ensure!(counts.0 == counts.1, "{counts:?} answers and keys");
         for (number, (key, found)) in numbers.iter().zip(keys.iter().zip(found)) {
             let wanted = self.oracle.get(key).map(<[u8]>::to_vec);
             self.compare(*number, found.as_deref(), wanted.as_deref())?;
@@ -436,9 +364,8 @@ pub(crate) fn list(config: &Config) -> Vec<Op> {
 pub(crate) fn run_list(config: &Config, ops: &[Op]) -> Result<Vec<u64>, (usize, String)> {
     let mut runner = Runner::new(config).map_err(|error| (0, error))?;
     for (index, op) in ops.iter().enumerate() {
-        runner
-            .run(op)
-            .map_err(|error| (index, format!("{op:?}: {error}")))?;
+        let ran = runner.run(op);
+        ran.map_err(|error| (index, format!("{op:?}: {error}")))?;
     }
     runner.finish().map_err(|error| (ops.len(), error))?;
     let mut answers = std::mem::take(&mut runner.answers);

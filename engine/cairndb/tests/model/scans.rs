@@ -46,15 +46,26 @@ fn same(cursor: &Cursor, oracle: &Oracle, at: Option<&Key>) -> Outcome {
     let found = cursor.valid().then(|| (cursor.key(), cursor.value()));
     let wanted = at.and_then(|at| oracle.map().get(at));
     let wanted = wanted.map(|entry| (&*entry.key, &*entry.value));
+    same_entry(found, wanted)?;
+    let empty = cursor.key().is_empty() && cursor.value().is_empty();
     ensure!(
-        found == wanted,
-        "the cursor is on {:?}, should be on {:?}",
-        found.map(|(key, value)| (show(key), show(value))),
-        wanted.map(|(key, value)| (show(key), show(value)))
-    );
-    ensure!(
-        cursor.valid() || (cursor.key().is_empty() && cursor.value().is_empty()),
+        cursor.valid() || empty,
         "an invalid cursor returns an entry"
+    );
+    Ok(())
+}
+
+fn same_entry(found: Option<(&[u8], &[u8])>, wanted: Option<(&[u8], &[u8])>) -> Outcome {
+    let text = |entry: Option<(&[u8], &[u8])>| {
+        let entry = entry.map(|(key, value)| format!("{} = {}", show(key), show(value)));
+        entry.unwrap_or_else(|| "none".to_owned())
+    };
+    let same = found == wanted;
+    ensure!(
+        same,
+        "the entry is {}, should be {}",
+        text(found),
+        text(wanted)
     );
     Ok(())
 }
@@ -72,16 +83,10 @@ impl Held {
     fn walk(&mut self, walk: Walk) -> Result<u64, String> {
         for step in 0..walk.steps {
             let back = walk.back(step);
-            let moved = if back {
-                self.cursor.prev()
-            } else {
-                self.cursor.next()
-            };
-            moved.map_err(failed)?;
-            self.at = self
-                .at
-                .as_ref()
-                .and_then(|at| beside(&self.moment, at, back));
+            let step_on = if back { Cursor::prev } else { Cursor::next };
+            step_on(&mut self.cursor).map_err(failed)?;
+            let at = self.at.as_ref();
+            self.at = at.and_then(|at| beside(&self.moment, at, back));
             same(&self.cursor, &self.moment, self.at.as_ref())
                 .map_err(|error| format!("step {step} (back {back}): {error}"))?;
             if self.at.is_none() {
@@ -99,14 +104,10 @@ impl Runner<'_> {
         self.answer(held.cursor.valid().then_some(&*value));
     }
 
-    fn start(&self, through: Through) -> Held {
+    pub(crate) fn start(&self, through: Through) -> Held {
         let reader = self.reader(through);
-        let (cursor, moment) = (reader.cursor(), reader.oracle().clone());
-        Held {
-            cursor,
-            moment,
-            at: None,
-        }
+        let (cursor, moment, at) = (reader.cursor(), reader.oracle().clone(), None);
+        Held { cursor, moment, at }
     }
 
     pub(crate) fn cursor(&mut self, through: Through, target: Target, walk: Walk) -> Outcome {
@@ -115,11 +116,6 @@ impl Runner<'_> {
         held.place(&self.keys, target)?;
         self.done += held.walk(walk)?;
         self.answer_held(&held);
-        Ok(())
-    }
-
-    pub(crate) fn hold(&mut self, place: u8, through: Through) -> Outcome {
-        self.cursors[usize::from(place)] = Some(self.start(through));
         Ok(())
     }
 
@@ -162,12 +158,8 @@ impl Runner<'_> {
             let found = found.transpose().map_err(failed)?;
             let pair = found.as_ref().map(|(key, value)| (&**key, &**value));
             let wanted = wanted.map(|entry| (&*entry.key, &*entry.value));
-            ensure!(
-                pair == wanted,
-                "entry {step} (back {back}) is {:?}, should be {:?}",
-                pair.map(|(key, value)| (show(key), show(value))),
-                wanted.map(|(key, value)| (show(key), show(value)))
-            );
+            same_entry(pair, wanted)
+                .map_err(|error| format!("entry {step} (back {back}): {error}"))?;
             match found {
                 Some((_, value)) => last = value.into_vec(),
                 None => return Ok((u64::from(step) + 1, last)),
@@ -215,11 +207,8 @@ impl Runner<'_> {
     /// Scans everything in one direction, and gets each key as well.
     pub(crate) fn scan(&mut self, through: Through, backward: bool) -> Outcome {
         let mut held = self.start(through);
-        let (first, turns) = if backward {
-            (Target::Last, u64::MAX)
-        } else {
-            (Target::First, 0)
-        };
+        let ends = [(Target::First, 0), (Target::Last, u64::MAX)];
+        let (first, turns) = ends[usize::from(backward)];
         held.place(&self.keys, first)?;
         let mut digest = 0u64;
         while held.at.is_some() {
@@ -227,11 +216,8 @@ impl Runner<'_> {
             if through.is_none() && self.config.order != Order::FoldCase && value % 16 == 0 {
                 let key = held.cursor.key();
                 let got = self.db().get(key).map_err(failed)?;
-                ensure!(
-                    got.as_deref() == Some(held.cursor.value()),
-                    "a scan and a get differ at {}",
-                    show(key)
-                );
+                let same = got.as_deref() == Some(held.cursor.value());
+                ensure!(same, "a scan and a get differ at {}", show(key));
             }
             digest = digest.wrapping_add(value);
             self.done += held.walk(Walk { turns, steps: 1 })?;

@@ -7,7 +7,7 @@ use cairndb::env::Env;
 use cairndb::{ErrorKind, Job, Options, destroy, verify};
 
 use crate::config::Place;
-use crate::op::{Closing, End, Target};
+use crate::op::{Closing, End, Target, Walk};
 use crate::runner::{Outcome, Runner, ensure, failed};
 
 impl Runner<'_> {
@@ -27,10 +27,8 @@ impl Runner<'_> {
 
     pub(crate) fn compact(&mut self, low: End, high: End) -> Outcome {
         // A range whose end comes before its start is empty.
-        let bounds = (
-            self.bound(low).map(|key| &**key),
-            self.bound(high).map(|key| &**key),
-        );
+        let (low, high) = (self.bound(low), self.bound(high));
+        let bounds = (low.map(|key| &**key), high.map(|key| &**key));
         self.db().compact_range(bounds).map_err(failed)?;
         self.unlogged = false;
         Ok(())
@@ -42,25 +40,17 @@ impl Runner<'_> {
 
     pub(crate) fn size(&mut self, low: u32, high: u32) -> Outcome {
         let (low, high) = (self.bytes(low), self.bytes(high));
-        let size = |range: (std::ops::Bound<&[u8]>, std::ops::Bound<&[u8]>)| {
-            self.db().approximate_size(range).map_err(failed)
-        };
-        use std::ops::Bound::{Excluded, Included, Unbounded};
-        let whole = size((Unbounded, Unbounded))?;
-        let part = size((Included(low), Excluded(high)))?;
-        let (before, after) = (
-            size((Unbounded, Excluded(low)))?,
-            size((Included(low), Unbounded))?,
-        );
+        let whole = self.db().approximate_size(..).map_err(failed)?;
+        let part = self.db().approximate_size(low..high).map_err(failed)?;
+        let before = self.db().approximate_size(..low).map_err(failed)?;
+        let after = self.db().approximate_size(low..).map_err(failed)?;
         if self.config.place == Place::Stepped {
             ensure!(
                 part <= whole,
                 "a part of {part} bytes in a whole of {whole}"
             );
-            ensure!(
-                before + after == whole,
-                "{before} bytes before a key and {after} after it, {whole} in total"
-            );
+            let adds_up = before + after == whole;
+            ensure!(adds_up, "{before} bytes and {after} make {whole}");
         }
         Ok(())
     }
@@ -76,15 +66,8 @@ impl Runner<'_> {
             "cairndb.stalls",
             "cairndb.stats",
         ];
-        match names.get(usize::from(number)) {
-            Some(name) => {
-                ensure!(self.db().property(name).is_some(), "{name} is unknown");
-            }
-            None => ensure!(
-                self.db().property("model.none").is_none(),
-                "an unknown property has a value"
-            ),
-        }
+        let name = names[usize::from(number)];
+        ensure!(self.db().property(name).is_some(), "{name} is unknown");
         Ok(())
     }
 
@@ -125,10 +108,8 @@ impl Runner<'_> {
             // it open.
             drop(before);
             self.open = Some(next.open(&self.path).map_err(failed)?);
-            ensure!(
-                self.db().open_report().clean,
-                "not clean when opened after {closing:?}"
-            );
+            let clean = self.db().open_report().clean;
+            ensure!(clean, "not clean when opened after {closing:?}");
             self.check_ended()?;
         } else {
             self.open = Some(next.open(&self.path).map_err(failed)?);
@@ -147,19 +128,13 @@ impl Runner<'_> {
 
     /// Checks that snapshots and cursors of a closed database return `Closed`.
     fn check_ended(&mut self) -> Outcome {
-        for (snapshot, _) in self.snapshots.iter().flatten() {
-            let kind = snapshot.get(b"").err().map(|error| error.kind());
-            ensure!(
-                kind == Some(ErrorKind::Closed),
-                "a snapshot of a closed database returns {kind:?}"
-            );
-        }
-        for held in self.cursors.iter_mut().flatten() {
-            let kind = held.cursor.seek_to_first().err().map(|error| error.kind());
-            ensure!(
-                kind == Some(ErrorKind::Closed),
-                "a cursor of a closed database returns {kind:?}"
-            );
+        let snapshots = self.snapshots.iter().flatten();
+        let mut results: Vec<_> = snapshots.map(|held| held.0.get(b"").map(drop)).collect();
+        let cursors = self.cursors.iter_mut().flatten();
+        results.extend(cursors.map(|held| held.cursor.seek_to_first()));
+        for result in results {
+            let kind = result.err().map(|error| error.kind());
+            ensure!(kind == Some(ErrorKind::Closed), "{kind:?} after a close");
         }
         Ok(())
     }
@@ -169,23 +144,16 @@ impl Runner<'_> {
         for place in 0..crate::op::PLACES {
             self.scan(Some(place), true)?;
             self.scan(Some(place), false)?;
-            self.move_held(
-                place,
-                Some(Target::Last),
-                crate::op::Walk {
-                    turns: u64::MAX,
-                    steps: 50,
-                },
-            )?;
+            let (turns, steps) = (u64::MAX, 50);
+            self.move_held(place, Some(Target::Last), Walk { turns, steps })?;
         }
         self.scan(None, true)?;
         self.compact(End::Open, End::Open)?;
         self.scan(None, true)?;
         self.reopen(Closing::Close)?;
         self.db().close().map_err(failed)?;
-        verify(&self.path, &self.options())
-            .map(drop)
-            .map_err(failed)
+        let verified = verify(&self.path, &self.options());
+        verified.map(drop).map_err(failed)
     }
 }
 
