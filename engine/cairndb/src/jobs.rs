@@ -10,3 +10,5 @@ pub(crate) mod plain;
 pub(crate) mod plan;
 pub(crate) mod relocation;
 pub(crate) mod rules;
+#[cfg(test)]
+mod testing;

@@ -116,39 +116,15 @@ fn kept_number(kind: Kind, seq: SeqNo) -> SeqNo {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-    use std::path::Path;
     use std::sync::Arc;
-    use std::sync::atomic::AtomicU64;
 
-    use cairndb_base::{Comparator, FileNumber, Order, hash64};
-    use cairndb_env::{Background, Dir, Env, MemEnv};
-    use cairndb_format::name;
-    use cairndb_format::table::{Compression, PageAccess, Table};
-    use cairndb_mem::Memtable;
+    use cairndb_base::{Comparator, Order};
+    use cairndb_env::random::Random;
+    use cairndb_format::table::Compression;
 
     use super::*;
-    use crate::jobs::job::Job;
-    use crate::read::source::MergeSource;
-    use crate::state::context::ReadContext;
-    use crate::state::fold_limits::FoldLimits;
+    use crate::jobs::testing::{Entry, directory, memtable, rules, written};
     use crate::state::merge_operator::{Add, Append};
-    use cairndb_files::OutputSettings;
-
-    type Entry = (Vec<u8>, SeqNo, Kind, Vec<u8>);
-
-    /// Generator of small random numbers from a seed.
-    struct Dice(u64);
-
-    impl Dice {
-        fn below(&mut self, bound: u64) -> u64 {
-            self.0 = self
-                .0
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (self.0 >> 33) % bound
-        }
-    }
 
     /// Bytewise order disguised as a custom one: heads are meaningless, so that all entries take
     /// the general path.
@@ -169,106 +145,54 @@ mod tests {
         }
     }
 
-    fn memtable(entries: &[Entry], order: &Order, hint: &str) -> MergeSource {
-        let hint = hint.as_bytes().to_vec();
-        let (table, mut writer) = Memtable::new(order.clone(), hint, 1 << 20);
-        for (key, seq, kind, value) in entries {
-            writer.insert(*seq, *kind, key, value, hash64(key));
-        }
-        MergeSource::Mem(table.cursor())
-    }
-
-    /// Returns the entries that a job over `sources` writes, in steps of `step` entries.
-    fn written(dir: &dyn Dir, rules: Rules, sources: Vec<MergeSource>, step: u64) -> Vec<Entry> {
-        let order = rules.context.order.clone();
-        let settings = OutputSettings {
-            order: order.clone(),
-            compression: Compression::Adaptive,
-            filter_bits_per_key: 10,
-            table_bytes: 8 << 10,
-            dictionaries: Arc::default(),
-            begin_syncs: false,
-            relocation: None,
-        };
-        let next_file = AtomicU64::new(1);
-        let inputs = Inputs::new(sources, order.clone());
-        let mut job = Job::chained(VecDeque::from([inputs]), rules, settings);
-        while job.step(dir, &next_file, step).unwrap() {}
-        let mut entries = Vec::new();
-        for table in job.finish(dir, &next_file).unwrap().tables {
-            let number = FileNumber(table.record.file);
-            let file = dir.open_read(&name::table(number)).unwrap();
-            let (access, checksum) = (PageAccess::Mapped(None), table.record.checksum);
-            let table = Table::open(file, number, &order, access, checksum).unwrap();
-            let mut cursor = Arc::new(table).cursor();
-            cursor.first().unwrap();
-            while cursor.valid() {
-                cursor.load_value().unwrap();
-                let (key, value) = (cursor.key().to_vec(), cursor.loaded().to_vec());
-                entries.push((key, cursor.seq(), cursor.kind(), value));
-                cursor.next().unwrap();
-            }
-            dir.unlink(&name::table(number)).unwrap();
-        }
-        entries
-    }
-
     #[test]
     fn the_short_ways_write_what_the_general_one_writes() {
-        let env = MemEnv::new(Background::Stepped);
-        let dir = env.open_dir("/plain".as_ref(), true).unwrap();
+        let dir = directory();
         for seed in 0..600 {
-            let mut dice = Dice(seed);
-            let keys = 1 + dice.below(40);
-            let entries: Vec<Entry> = (1..=1 + dice.below(300))
-                .map(|seq| {
-                    // Most keys share their heads with others; some are shorter than a head.
-                    let key = format!("user{:03}/{:09}", dice.below(keys), dice.below(3));
-                    let len = if dice.below(4) == 0 { 9 } else { key.len() };
-                    let kind = match dice.below(8) {
-                        0 => Kind::Delete,
-                        1 if seed % 3 == 0 => Kind::Merge,
-                        _ => Kind::Put,
-                    };
-                    let value = match kind {
-                        Kind::Delete => Vec::new(),
-                        _ => {
-                            [seq.to_le_bytes()[0]].repeat(usize::try_from(dice.below(90)).unwrap())
-                        }
-                    };
-                    (key.as_bytes()[..len].to_vec(), seq, kind, value)
-                })
-                .collect();
-            let newest = entries.len() as u64;
-            let mut snapshots: Vec<SeqNo> =
-                (0..dice.below(3)).map(|_| dice.below(newest)).collect();
+            let mut random = Random::new(seed);
+            let keys = 1 + random.below(40);
+            let newest = 1 + random.below(300);
+            let entry = |seq: SeqNo| {
+                // Most keys share their heads with others; some are shorter than a head.
+                let key = format!("user{:03}/{:09}", random.below(keys), random.below(3));
+                let len = if random.below(4) == 0 { 9 } else { key.len() };
+                let kind = match random.below(8) {
+                    0 => Kind::Delete,
+                    1 if seed % 3 == 0 => Kind::Merge,
+                    _ => Kind::Put,
+                };
+                let value_len = if kind == Kind::Delete {
+                    0
+                } else {
+                    random.index(90)
+                };
+                let value = vec![seq.to_le_bytes()[0]; value_len];
+                (key.as_bytes()[..len].to_vec(), seq, kind, value)
+            };
+            let entries: Vec<Entry> = (1..=newest).map(entry).collect();
+            let snapshots = (0..random.below(3)).map(|_| random.below(newest));
+            let mut snapshots: Vec<SeqNo> = snapshots.collect();
             snapshots.push(newest);
             snapshots.sort_unstable();
-            let bottom = dice.below(2) == 0;
-            let at = usize::try_from(dice.below(newest)).unwrap();
-            let end = (dice.below(4) == 0).then(|| entries[at].0.clone());
+            let bottom = random.below(2) == 0;
+            let at = random.index(entries.len());
+            let end = (random.below(4) == 0).then(|| entries[at].0.clone());
             // One hint for all memtables, or different hints, some of which are prefixes of only
             // some keys, or of none.
-            let alike = dice.below(2);
+            let alike = random.below(2);
             let hints = ["user", "user00", "user011/", "", "zero", "user"];
-            let hint = usize::try_from(dice.below(5)).unwrap();
-            let rules = |order: &Order| Rules {
-                snapshots: snapshots.clone(),
-                bottom,
-                context: ReadContext {
-                    path: Path::new("db").into(),
-                    order: order.clone(),
-                    // `Append` joins operands; without an operator they are kept.
-                    merge_operator: (seed % 2 == 1).then(|| Arc::new(Append) as _),
-                    fold_limits: FoldLimits::default(),
-                },
-                values: Arc::default(),
-                end: end.clone(),
-            };
+            let hint = random.index(5);
             // Newest first: one memtable, or several with disjoint sequence numbers.
-            let parts = 1 + usize::try_from(dice.below(4)).unwrap();
-            let (in_order, step) = (dice.below(2) == 0, 1 + dice.below(50));
+            let parts = 1 + random.index(4);
+            let (in_order, step) = (random.below(2) == 0, 1 + random.below(50));
             let written = |order: &Order| {
+                // `Append` joins operands; without an operator they are kept.
+                let operator = (seed % 2 == 1).then(|| Arc::new(Append) as _);
+                let end = end.clone();
+                let rules = Rules {
+                    end,
+                    ..rules(order, operator, &snapshots, bottom)
+                };
                 let parts = entries.chunks(entries.len().div_ceil(parts)).rev();
                 let sources = parts.enumerate().map(|(at, part)| {
                     let hint = hints[if alike == 0 { hint } else { (hint + at) % 6 }];
@@ -278,7 +202,7 @@ mod tests {
                     }
                     memtable(&part, order, hint)
                 });
-                written(&*dir, rules(order), sources.collect(), step)
+                written(&*dir, rules, sources.collect(), Compression::Adaptive, step)
             };
             let general = written(&Order::Custom(Arc::new(Bytes)));
             assert_eq!(written(&Order::Bytewise), general, "seed {seed}");
@@ -288,8 +212,7 @@ mod tests {
     /// Uses more operands than are gathered before they are joined, next to operands of other keys.
     #[test]
     fn a_key_of_thousands_of_operands_becomes_one() {
-        let env = MemEnv::new(Background::Stepped);
-        let dir = env.open_dir("/many".as_ref(), true).unwrap();
+        let dir = directory();
         let operand = |key: &str, seq: SeqNo| {
             let value = seq.to_le_bytes().to_vec();
             (key.as_bytes().to_vec(), seq, Kind::Merge, value)
@@ -298,18 +221,7 @@ mod tests {
         entries.push(operand("another", 3001));
         entries.push(operand("last", 3002));
         for bottom in [false, true] {
-            let rules = Rules {
-                snapshots: vec![3002],
-                bottom,
-                context: ReadContext {
-                    path: Path::new("db").into(),
-                    order: Order::Bytewise,
-                    merge_operator: Some(Arc::new(Add)),
-                    fold_limits: FoldLimits::default(),
-                },
-                values: Arc::default(),
-                end: None,
-            };
+            let rules = rules(&Order::Bytewise, Some(Arc::new(Add)), &[3002], bottom);
             let source = memtable(&entries, &Order::Bytewise, "");
             let sum = (1..=3000).sum::<u64>().to_le_bytes().to_vec();
             let expected = [
@@ -319,13 +231,11 @@ mod tests {
             ];
             // Folded operands are values, visible to all readers.
             let expected = expected.map(|(key, seq, kind, value)| {
-                if bottom {
-                    (key, 0, Kind::Put, value)
-                } else {
-                    (key, seq, kind, value)
-                }
+                let (seq, kind) = if bottom { (0, Kind::Put) } else { (seq, kind) };
+                (key, seq, kind, value)
             });
-            assert_eq!(written(&*dir, rules, vec![source], 7), expected);
+            let found = written(&*dir, rules, vec![source], Compression::Adaptive, 7);
+            assert_eq!(found, expected);
         }
     }
 }

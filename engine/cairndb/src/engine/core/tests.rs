@@ -27,9 +27,8 @@ const PATH: &str = "/db";
 /// Returns the first owners over an empty directory.
 fn empty() -> (Arc<Base>, Arc<Disk>, Arc<MemEnv>) {
     let env = MemEnv::new(Mode::Stepped);
-    let options = Options::new()
-        .create_if_missing(true)
-        .memory_budget(1 << 20);
+    let options = Options::new().create_if_missing(true);
+    let options = options.memory_budget(1 << 20);
     let dir = env.open_dir(Path::new(PATH), true).expect("it can be made");
     let lock = dir.lock("LOCK").expect("the lock is free");
     let budget = Budget::new(options.memory_budget);
@@ -104,26 +103,19 @@ fn manifests_begin_with_the_first_edit_and_claim_names_once() {
     let manifests = &disk.log.manifests;
     assert!(!manifests.is_open());
     assert!(manifests.append(&VersionEdit::default()).is_err());
-    disk.log
-        .ensure_manifest(&mut disk.log.lock())
-        .expect("the manifest is started");
+    let started = disk.log.ensure_manifest(&mut disk.log.lock());
+    started.expect("the manifest is started");
     assert!(manifests.is_open() && manifests.bytes() > 0);
     assert_eq!(base.versions.lock().durable.manifest, 1);
     assert!(!manifests.take_names());
-    manifests
-        .append_naming(&VersionEdit::default())
-        .expect("the edit is appended");
+    let appended = manifests.append_naming(&VersionEdit::default());
+    appended.expect("the edit is appended");
     assert!(manifests.take_names());
     assert!(!manifests.take_names(), "claimed already");
     manifests.give_back_names();
     assert!(manifests.take_names());
     let dir = env.open_dir(Path::new(PATH), false).expect("there");
-    assert!(
-        dir.list()
-            .expect("listed")
-            .iter()
-            .any(|name| name == "CURRENT")
-    );
+    assert!(dir.list().expect("listed").contains(&"CURRENT".to_owned()));
 }
 
 #[test]
@@ -157,20 +149,16 @@ fn one_sync_pass_covers_all_writes_before_it() {
 fn a_flusher_installs_a_run_and_a_persister_makes_it_durable() {
     let (base, disk, _env) = empty();
     let tables = Arc::new(Tables::new(&base, &disk));
-    assert!(
-        !tables.flusher.flush_once().expect("nothing fails"),
-        "nothing waits"
-    );
+    // Nothing waits.
+    assert!(!tables.flusher.flush_once().expect("nothing fails"));
     flush_one(&base, &disk, &tables, b"k", b"v");
     assert_eq!(base.versions.lock().version.runs.len(), 1);
     assert_eq!(read(&base, b"k").as_deref(), Some(&b"v"[..]));
     assert_eq!(base.versions.lock().durable.seq, 0);
     assert!(disk.persist().expect("synced"));
     assert_eq!(base.versions.lock().durable.seq, 1);
-    assert!(
-        !disk.persist().expect("nothing fails"),
-        "nothing is pending"
-    );
+    // Nothing is pending.
+    assert!(!disk.persist().expect("nothing fails"));
 }
 
 #[test]
@@ -180,43 +168,34 @@ fn a_schedule_chooses_and_a_compactor_compacts() {
     for value in [b"1", b"2"] {
         flush_one(&base, &disk, &tables, b"k", value);
     }
-    let wanted = |idle| {
-        tables
-            .schedule
-            .compaction_wanted(&base.versions.lock(), idle)
-    };
+    let schedule = &tables.schedule;
+    let wanted = |idle| schedule.compaction_wanted(&base.versions.lock(), idle);
     assert_eq!(wanted(false), None, "two runs are few");
     assert!(wanted(true).is_some());
-    assert!(
-        Compactor::new(&base, &disk, &tables)
-            .compact_idle()
-            .expect("the disk has room")
-    );
+    let compactor = Compactor::new(&base, &disk, &tables);
+    assert!(compactor.compact_idle().expect("the disk has room"));
     let state = base.versions.lock();
     assert_eq!(state.version.runs.len(), 1);
-    assert_eq!(
-        state
-            .version
-            .tables()
-            .map(|it| it.record.entries)
-            .sum::<u64>(),
-        1
-    );
+    let entries = state.version.tables().map(|it| it.record.entries);
+    assert_eq!(entries.sum::<u64>(), 1);
     drop(state);
     assert_eq!(wanted(true), None);
     assert_eq!(read(&base, b"k").as_deref(), Some(&b"2"[..]));
+}
+
+/// Creates a value file to which nothing is written.
+fn begin_value_file(disk: &Disk) {
+    let (files, mut commit) = (&disk.value_files, disk.log.lock());
+    let begun = files.begin_value_file(&mut commit, true, |_| Ok(()));
+    drop(begun.expect("the disk has room"));
 }
 
 #[test]
 fn value_files_without_a_value_are_dropped() {
     let (base, disk, _env) = empty();
     let tables = Arc::new(Tables::new(&base, &disk));
-    let begun = disk
-        .value_files
-        .begin_value_file(&mut disk.log.lock(), true, |_| Ok(()));
-    let (active, ()) = begun.expect("the disk has room");
+    begin_value_file(&disk);
     assert_eq!(base.versions.lock().version.values.len(), 1);
-    drop(active);
     assert!(tables.dead_files.drop_dead_values().expect("synced"));
     assert!(base.versions.lock().version.values.is_empty());
     assert!(!tables.dead_files.drop_dead_values().expect("nothing fails"));
@@ -230,10 +209,7 @@ fn value_files_without_a_value_are_dropped() {
 fn a_dropped_value_file_counts_until_it_is_unlinked() {
     let (base, disk, _env) = empty();
     let tables = Tables::new(&base, &disk);
-    let begun = disk
-        .value_files
-        .begin_value_file(&mut disk.log.lock(), true, |_| Ok(()));
-    drop(begun.expect("the disk has room"));
+    begin_value_file(&disk);
     let file = Arc::clone(&base.versions.lock().version.values[&2]);
     file.bytes.store(1 << 30, Ordering::Relaxed);
     drop(file);
@@ -256,11 +232,8 @@ fn space_is_made_only_on_a_full_disk() {
         calls += 1;
         Err::<(), _>(Error::new(cairndb_base::ErrorKind::NoSpace, "a quota"))
     });
-    assert!(failed.is_err());
-    assert_eq!(
-        calls, 1,
-        "the file system has room, so a quota is not retried"
-    );
+    // The file system has room, so a quota is not retried.
+    assert_eq!((failed.is_err(), calls), (true, 1));
 }
 
 #[test]
@@ -270,9 +243,8 @@ fn a_writer_needs_no_core() {
     let space = Arc::new(SpaceMaker::new(&base, &disk, &tables));
     let pool = ChunkPool::new(1 << 20);
     let writer = Arc::new(Writer::new(&base, &disk, &tables, &space, pool));
-    writer
-        .write_one(Kind::Put, b"k", b"v", Level::Sync)
-        .expect("the disk has room");
+    let written = writer.write_one(Kind::Put, b"k", b"v", Level::Sync);
+    written.expect("the disk has room");
     assert_eq!(read(&base, b"k").as_deref(), Some(&b"v"[..]));
     writer.flush_all().expect("the disk has room");
     assert_eq!(base.versions.lock().durable.seq, 1);

@@ -67,31 +67,24 @@ impl Threads<'_> {
 
 fn write(core: &Core, model: &mut Model, random: &mut Random) {
     let key = format!("{:04}", random.index(400)).into_bytes();
+    let write = |kind, value: &[u8]| core.write_one(kind, &key, value, Durability::Os).is_ok();
     if random.index(4) == 0 {
-        if core
-            .write_one(Kind::Delete, &key, b"", Durability::Os)
-            .is_ok()
-        {
+        if write(Kind::Delete, b"") {
             model.remove(&key);
         }
         return;
     }
     let len = if random.index(12) == 0 { 20_000 } else { 200 };
     let value = vec![u8::try_from(random.index(256)).expect("a byte"); len];
-    if core
-        .write_one(Kind::Put, &key, &value, Durability::Os)
-        .is_ok()
-    {
+    if write(Kind::Put, &value) {
         model.insert(key, value);
     }
 }
 
 fn check(db: &crate::Db, model: &Model, seed: u64) {
     let entries = db.iter().map(Result::unwrap);
-    let found: Model = entries
-        .map(|(key, value)| (key.to_vec(), value.to_vec()))
-        .collect();
-    assert!(&found == model, "seed {seed}");
+    let entries = entries.map(|(key, value)| (key.to_vec(), value.to_vec()));
+    assert!(&entries.collect::<Model>() == model, "seed {seed}");
 }
 
 /// Runs one history, and returns the tasks that it ran.
@@ -149,10 +142,7 @@ fn run(seed: u64) -> BTreeSet<String> {
             break;
         }
         turns += 1;
-        assert!(
-            turns < 2_000,
-            "seed {seed}: the database does not become idle"
-        );
+        assert!(turns < 2_000, "seed {seed}: it does not become idle");
     }
     check(&db, &model, seed);
     let ran = threads.ran;

@@ -21,28 +21,36 @@ use crate::state::options::{Durability, Options};
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn apply(core: &Core, model: &mut Model, random: &mut Random) {
-    let key = format!("{:04}", random.index(300)).into_bytes();
+    let (key, os) = (
+        format!("{:04}", random.index(300)).into_bytes(),
+        Durability::Os,
+    );
     match random.index(10) {
         0..4 => {
-            core.write_one(Kind::Delete, &key, b"", Durability::Os)
-                .unwrap();
+            core.write_one(Kind::Delete, &key, b"", os).unwrap();
             model.remove(&key);
         }
         4 => {
-            core.write_operand(&key, &1_u64.to_le_bytes(), Durability::Os)
-                .unwrap();
-            let old = model.get(&key).map_or(0, |it| {
-                u64::from_le_bytes(it[..8].try_into().expect("a number"))
-            });
+            core.write_operand(&key, &1_u64.to_le_bytes(), os).unwrap();
+            let number = |value: &Vec<u8>| u64::from_le_bytes(value[..].try_into().unwrap());
+            let old = model.get(&key).map_or(0, number);
             model.insert(key, old.wrapping_add(1).to_le_bytes().to_vec());
         }
         _ => {
             let value = random.next_u64().to_le_bytes();
-            core.write_one(Kind::Put, &key, &value, Durability::Os)
-                .unwrap();
+            core.write_one(Kind::Put, &key, &value, os).unwrap();
             model.insert(key, value.to_vec());
         }
     }
+}
+
+fn options() -> Options {
+    let options = Options::new().env(MemEnv::new(Background::Stepped));
+    options.create_if_missing(true).memory_budget(256 << 10)
+}
+
+fn open(options: &Options) -> Arc<Core> {
+    Core::open(options, Path::new("/db")).unwrap()
 }
 
 #[track_caller]
@@ -65,12 +73,8 @@ fn squeezing_changes_nothing_that_anybody_reads() {
     let mut squeezed = 0;
     for seed in 0..60 {
         let mut random = Random::new(seed);
-        let options = Options::new()
-            .create_if_missing(true)
-            .memory_budget(256 << 10)
-            .merge_operator(Arc::new(Add))
-            .env(MemEnv::new(Background::Stepped));
-        let core = Core::open(&options, Path::new("/db")).unwrap();
+        let options = options().merge_operator(Arc::new(Add));
+        let core = open(&options);
         let mut model = Model::new();
         let mut pinned: Vec<(SeqNo, Model)> = Vec::new();
         for _ in 0..120 {
@@ -104,7 +108,7 @@ fn squeezing_changes_nothing_that_anybody_reads() {
             let _ = core.base.snapshots.release(seq);
         }
         core.close().unwrap();
-        let core = Core::open(&options, Path::new("/db")).unwrap();
+        let core = open(&options);
         check(&core, None, &model, seed);
         core.close().unwrap();
     }
@@ -115,39 +119,30 @@ fn squeezing_changes_nothing_that_anybody_reads() {
 /// dropped.
 #[test]
 fn rewriting_ends_while_a_snapshot_is_held() {
-    let options = Options::new()
-        .create_if_missing(true)
-        .memory_budget(256 << 10)
-        .env(MemEnv::new(Background::Stepped));
-    let core = Core::open(&options, Path::new("/db")).unwrap();
-    let write = |kind, n: u32| {
-        core.write_one(kind, format!("{n:06}").as_bytes(), &[7; 50], Durability::Os)
-            .unwrap();
+    let core = open(&options());
+    let write = |kind| {
+        for n in 0..2_000 {
+            let (key, os) = (format!("{n:06}"), Durability::Os);
+            core.write_one(kind, key.as_bytes(), &[7; 50], os).unwrap();
+        }
+        core.writer.flush_memtables().unwrap();
     };
-    for n in 0..2_000 {
-        write(Kind::Put, n);
-    }
-    core.writer.flush_memtables().unwrap();
+    write(Kind::Put);
     let snapshot = core.base.acquire_snapshot();
-    for n in 0..2_000 {
-        write(Kind::Delete, n);
-    }
-    core.writer.flush_memtables().unwrap();
-    let mut rounds = 0;
-    while core.space.squeezer().squeeze_tables().unwrap() {
-        rounds += 1;
-        assert!(rounds < 100, "each round has to free something");
-    }
+    write(Kind::Delete);
+    let squeeze = || {
+        let squeezer = core.space.squeezer();
+        let rounds = (0..100).take_while(|_| squeezer.squeeze_tables().unwrap());
+        assert!(rounds.count() < 100, "each round has to free something");
+    };
+    squeeze();
     let _ = core.base.snapshots.release(snapshot);
     let entries = |core: &Core| -> u64 {
         let state = core.base.versions.lock();
         state.version.tables().map(|it| it.record.entries).sum()
     };
     assert_eq!(entries(&core), 4_000, "the snapshot sees every entry");
-    while core.space.squeezer().squeeze_tables().unwrap() {
-        rounds += 1;
-        assert!(rounds < 100, "each round has to free something");
-    }
+    squeeze();
     assert_eq!(entries(&core), 0, "no entry is visible");
     core.close().unwrap();
 }

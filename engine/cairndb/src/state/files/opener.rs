@@ -99,3 +99,25 @@ impl TableOpener {
         Ok(Arc::new(table.verify_always(self.verify_always)))
     }
 }
+
+#[cfg(test)]
+impl TableOpener {
+    /// Returns an opener of files in `dir` that maps at most so many bytes.
+    pub(crate) fn of(dir: Arc<dyn cairndb_env::Dir>, bytes_max: u64) -> Arc<TableOpener> {
+        Arc::new(TableOpener {
+            files: OpenFiles::new(dir, 8),
+            order: Order::Bytewise,
+            cache: Arc::new(cairndb_mem::ClockCache::new(1 << 10)),
+            mapping: Mapping {
+                forced: None,
+                local: true,
+                bytes_max,
+                bytes: AtomicU64::new(0),
+                value_bytes: Arc::default(),
+            },
+            verify_always: false,
+            reaper: Arc::default(),
+            dictionaries: Arc::default(),
+        })
+    }
+}

@@ -212,45 +212,26 @@ impl Drop for ValueHandle {
 
 #[cfg(test)]
 mod tests {
-    use cairndb_base::Order;
     use cairndb_env::{Background, Dir, Env, MemEnv};
-    use cairndb_mem::ClockCache;
 
     use super::*;
-    use crate::state::files::open_files::OpenFiles;
-    use crate::state::files::opener::Mapping as Policy;
 
     const MIB: u64 = 1 << 20;
 
-    fn opener(dir: Arc<dyn Dir>, bytes_max: u64) -> Arc<TableOpener> {
-        Arc::new(TableOpener {
-            files: OpenFiles::new(dir, 8),
-            order: Order::Bytewise,
-            cache: Arc::new(ClockCache::new(1 << 10)),
-            mapping: Policy {
-                forced: None,
-                local: true,
-                bytes_max,
-                bytes: AtomicU64::new(0),
-                value_bytes: Arc::default(),
-            },
-            verify_always: false,
-            reaper: Arc::default(),
-            dictionaries: Arc::default(),
-        })
+    fn directory() -> Arc<dyn Dir> {
+        let env = MemEnv::new(Background::Stepped);
+        env.open_dir("db".as_ref(), true).unwrap()
     }
 
     #[test]
     fn a_file_is_mapped_anew_when_it_is_twice_as_long_and_at_its_end() {
-        let dir = MemEnv::new(Background::Stepped)
-            .open_dir("db".as_ref(), true)
-            .unwrap();
+        let dir = directory();
         let mut file = dir.create(&name::value(FileNumber(7))).unwrap();
-        let opener = opener(Arc::clone(&dir), 4 * MIB);
+        let opener = TableOpener::of(dir, 4 * MIB);
         let handle = ValueHandle::begun(7, &opener);
         let mut append = |bytes: u64| {
-            file.append(&vec![9; usize::try_from(bytes).unwrap()])
-                .unwrap();
+            let added = vec![9; usize::try_from(bytes).unwrap()];
+            file.append(&added).unwrap();
             handle.bytes.fetch_add(bytes, Ordering::Relaxed);
         };
         let mapped = |bytes| handle.prefix(bytes).map(|prefix| prefix.len());
@@ -270,11 +251,8 @@ mod tests {
         assert_eq!(taken(), 2 * MIB + 1);
         let borrowed = handle.prefix(1).and_then(|prefix| prefix.bytes.part(5, 7));
         drop(handle);
-        assert_eq!(
-            taken(),
-            2 * MIB + 1,
-            "a borrowed value keeps the whole mapping"
-        );
+        // A borrowed value keeps the whole mapping.
+        assert_eq!(taken(), 2 * MIB + 1);
         assert_eq!(borrowed.as_deref(), Some(&[9; 7][..]));
         drop(borrowed);
         assert_eq!(taken(), 0);
@@ -282,10 +260,8 @@ mod tests {
 
     #[test]
     fn beyond_the_bound_a_file_is_read() {
-        let dir = MemEnv::new(Background::Stepped)
-            .open_dir("db".as_ref(), true)
-            .unwrap();
-        let opener = opener(Arc::clone(&dir), MIB);
+        let dir = directory();
+        let opener = TableOpener::of(Arc::clone(&dir), MIB);
         let handles = [1, 2].map(|number| {
             let mut file = dir.create(&name::value(FileNumber(number))).unwrap();
             file.append(&vec![9; 1 << 19]).unwrap();

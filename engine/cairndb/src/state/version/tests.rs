@@ -1,30 +1,11 @@
-use std::sync::atomic::AtomicU64;
-
 use cairndb_env::{Background, Env, MemEnv};
 use cairndb_format::manifest::HiddenVersions;
-use cairndb_mem::ClockCache;
 
 use super::*;
-use crate::state::files::open_files::OpenFiles;
-use crate::state::files::opener::Mapping;
 
 fn opener() -> Arc<TableOpener> {
     let env = MemEnv::new(Background::Stepped);
-    Arc::new(TableOpener {
-        files: OpenFiles::new(env.open_dir(std::path::Path::new("db"), true).unwrap(), 8),
-        order: Order::Bytewise,
-        cache: Arc::new(ClockCache::new(1 << 10)),
-        mapping: Mapping {
-            forced: None,
-            local: true,
-            bytes_max: 0,
-            bytes: AtomicU64::new(0),
-            value_bytes: Arc::default(),
-        },
-        verify_always: false,
-        reaper: Arc::default(),
-        dictionaries: Arc::default(),
-    })
+    TableOpener::of(env.open_dir("db".as_ref(), true).unwrap(), 0)
 }
 
 fn table(file: u64, smallest: &str, largest: &str) -> Arc<TableHandle> {
@@ -60,10 +41,7 @@ fn an_appended_run_is_the_run_of_all_tables() {
     assert_eq!(appended.bytes(), 400);
     for number in 0..100 {
         let key = format!("key{number:02}");
-        let (ours, theirs) = (
-            appended.find(&order, key.as_bytes()),
-            whole.find(&order, key.as_bytes()),
-        );
+        let [ours, theirs] = [&appended, &whole].map(|run| run.find(&order, key.as_bytes()));
         assert_eq!(ours, theirs, "{key}");
     }
 }
@@ -76,11 +54,9 @@ fn what_does_not_belong_behind_a_run_is_not_appended() {
     assert!(!append(table(2, "key19", "key30")), "shared key");
     assert!(!append(table(2, "key00", "key05")), "before the last table");
     assert!(!append(table(2, "l", "m")), "outside the prefix");
-    assert!(
-        Run::new(1, Vec::new(), &order)
-            .appended(std::iter::once(table(2, "a", "b")), &order)
-            .is_none()
-    );
+    let added = std::iter::once(table(2, "a", "b"));
+    let empty = Run::new(1, Vec::new(), &order);
+    assert!(empty.appended(added, &order).is_none());
 }
 
 #[test]
@@ -92,14 +68,10 @@ fn a_version_checks_what_is_new_in_it() {
     };
     let old = version(Run::new(1, vec![table(1, "key00", "key19")], &order));
     let appended = old.runs[0].appended(std::iter::once(table(2, "key20", "key20")), &order);
-    version(appended.unwrap())
-        .check_since(&old, &order)
-        .unwrap();
-    let crossing = Run::new(
-        1,
-        vec![table(1, "key00", "key19"), table(2, "key19", "key30")],
-        &order,
-    );
+    let appended = version(appended.unwrap());
+    appended.check_since(&old, &order).unwrap();
+    let tables = vec![table(1, "key00", "key19"), table(2, "key19", "key30")];
+    let crossing = Run::new(1, tables, &order);
     let error = version(crossing).check_since(&old, &order).unwrap_err();
     assert_eq!(error.file_name(), Some("000002.tbl"));
 }

@@ -18,6 +18,7 @@ use cairndb_sim::{Profile, SimEnv};
 use crate::engine::core::Core;
 use crate::log::values::UNSYNCED_FILES_MAX;
 use crate::read::cursor::ViewCursor;
+use crate::read::get::get;
 use crate::read::hints::view_ref::ViewRef;
 use crate::state::options::{Durability, Options};
 
@@ -53,14 +54,50 @@ fn in_next_pass(core: &Core, work: impl FnOnce() -> Result<()> + Send + 'static)
     core.disk.value_files.values().sync_also(within(work));
 }
 
+/// Makes the next sync pass fail after it has run `work`.
+fn fail_next_pass(core: &Core, work: impl FnOnce() + Send + 'static) {
+    in_next_pass(core, move || {
+        work();
+        Err(lost())
+    });
+}
+
+fn lost() -> Error {
+    Error::new(ErrorKind::Io, "the disk lost it")
+}
+
+/// Opens a new database.
+fn new() -> Arc<Core> {
+    open(SimEnv::new(1)).expect("a new database can be opened")
+}
+
+/// Puts a key that must be accepted.
+fn put(core: &Core, key: &[u8], value: &[u8], durability: Durability) {
+    let written = core.write_one(Kind::Put, key, value, durability);
+    written.expect("a healthy database takes writes");
+}
+
+/// Puts a key and flushes it.
+fn put_in_table(core: &Core) {
+    put(core, b"k", b"v", Durability::Os);
+    core.writer.flush_memtables().expect("and can flush them");
+}
+
+/// Waits for a thread, whose call must succeed.
+fn joined<T>(thread: JoinHandle<Result<T>>) -> T {
+    let result = thread.join().expect("the thread does not panic");
+    result.expect("the call succeeds")
+}
+
+/// Checks that a call has failed because a sync did.
+#[track_caller]
+fn is_poisoned<T: fmt::Debug>(result: Result<T>) {
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Poisoned);
+}
+
 fn log_written(core: &Core) -> u64 {
-    core.disk
-        .log
-        .segments()
-        .live()
-        .iter()
-        .map(|one| one.written())
-        .sum()
+    let live = core.disk.log.segments().live();
+    live.iter().map(|one| one.written()).sum()
 }
 
 /// Puts a large value from another thread and returns once its record is in the log. At that time
@@ -83,33 +120,25 @@ fn put_late(core: &Arc<Core>, durability: Durability) -> JoinHandle<Result<()>> 
 fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
     let env = SimEnv::new(1);
     let core = open(env.clone()).expect("a new database can be opened");
-    let put = |key: &[u8], value: &[u8], durability| {
-        core.write_one(Kind::Put, key, value, durability)
-            .expect("a healthy database takes writes");
-    };
-    put(b"first", &LARGE, Durability::Sync);
+    put(&core, b"first", &LARGE, Durability::Sync);
     let late = Arc::new(Mutex::new(None));
     let (within, slot) = (Arc::clone(&core), Arc::clone(&late));
     in_next_pass(&core, move || {
         *slot.lock() = Some(put_late(&within, Durability::Os));
         Ok(())
     });
-    put(b"second", b"", Durability::Sync);
-    let late = late.lock().take().expect("the pass synced the values");
-    late.join()
-        .expect("the thread does not panic")
-        .expect("the write succeeds");
+    put(&core, b"second", b"", Durability::Sync);
+    joined(late.lock().take().expect("the pass synced the values"));
     // Its record states the position up to which the log is known to be durable.
-    put(b"last", b"", Durability::Os);
+    put(&core, b"last", b"", Durability::Os);
     let mut lost = 0;
     for state in env.crash_states(Profile::Weak, 1, 300) {
         let reopened = open(state.image).expect("a crash leaves no damage");
         let (view, seq) = reopened.base.versions.read_point();
         let mut out = Vec::new();
         let mut has = |key: &[u8]| {
-            crate::read::get::get(&view, &reopened.base.context, key, seq, &mut out)
-                .expect("the keys can be read")
-                .is_there()
+            let found = get(&view, &reopened.base.context, key, seq, &mut out);
+            found.expect("the keys can be read").is_there()
         };
         assert!(has(b"first") && has(b"second"));
         lost += u32::from(!has(b"late"));
@@ -121,13 +150,8 @@ fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
 /// does not sync it, nor published with a later `Os` write.
 #[test]
 fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
-    let env = SimEnv::new(1);
-    let core = open(env).expect("a new database can be opened");
-    let put = |key: &[u8], durability| {
-        core.write_one(Kind::Put, key, b"", durability)
-            .expect("a healthy database takes writes");
-    };
-    put(b"first", Durability::Sync);
+    let core = new();
+    put(&core, b"first", b"", Durability::Sync);
     let (late, seen) = (Arc::new(Mutex::new(None)), Arc::new(Mutex::new(None)));
     let (within, slot, seen_by) = (Arc::clone(&core), Arc::clone(&late), Arc::clone(&seen));
     in_next_pass(&core, move || {
@@ -141,19 +165,14 @@ fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
         *slot.lock() = Some(threads);
         Ok(())
     });
-    put(b"second", Durability::Sync);
+    put(&core, b"second", b"", Durability::Sync);
     let late = late.lock().take().expect("the pass synced the values");
     for thread in late {
-        thread
-            .join()
-            .expect("the thread does not panic")
-            .expect("the write succeeds");
+        joined(thread);
     }
     let (published, last) = seen.lock().take().expect("a second pass synced the values");
-    assert!(
-        published < last - 1,
-        "it must not be visible before its own pass"
-    );
+    // It is not visible before its own pass.
+    assert!(published < last - 1);
     assert_eq!(core.base.versions.published(), last);
 }
 
@@ -161,30 +180,21 @@ fn a_sync_write_that_comes_during_a_pass_waits_for_the_next() {
 /// had claimed the files, and retired the log, although the values might be lost.
 #[test]
 fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
-    let env = SimEnv::new(1);
-    let core = open(env).expect("a new database can be opened");
-    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
-        .expect("a healthy database takes writes");
-    core.writer.flush_memtables().expect("and can flush them");
+    let core = new();
+    put_in_table(&core);
     let persisting = Arc::new(Mutex::new(None));
     let (within, slot) = (Arc::clone(&core), Arc::clone(&persisting));
-    in_next_pass(&core, move || {
+    fail_next_pass(&core, move || {
         let other = Arc::clone(&within);
         *slot.lock() = Some(thread::spawn(move || other.disk.persist()));
         while !within.base.versions.lock().durable.persisting {
             thread::yield_now();
         }
-        Err(Error::new(ErrorKind::Io, "the disk lost it"))
     });
-    let failed = core.disk.sync_written().expect_err("the sync failed");
-    assert_eq!(failed.kind(), ErrorKind::Poisoned);
-    let persisting = persisting
-        .lock()
-        .take()
-        .expect("the pass synced the values");
-    let persisted = persisting.join().expect("the thread does not panic");
-    let kind = persisted.expect_err("nothing more is made durable").kind();
-    assert_eq!(kind, ErrorKind::Poisoned);
+    is_poisoned(core.disk.sync_written());
+    let persisting = persisting.lock().take();
+    let persisting = persisting.expect("the pass synced the values");
+    is_poisoned(persisting.join().expect("the thread does not panic"));
     assert_eq!(core.base.versions.lock().durable.seq, 0);
 }
 
@@ -193,11 +203,8 @@ fn what_a_failed_pass_had_claimed_is_not_taken_for_durable() {
 /// named tables whose values were not on disk, and the originals were removed.
 #[test]
 fn copies_that_another_still_syncs_are_not_taken_for_durable() {
-    let env = SimEnv::new(1);
-    let core = open(env).expect("a new database can be opened");
-    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
-        .expect("a healthy database takes writes");
-    core.writer.flush_memtables().expect("and can flush them");
+    let core = new();
+    put_in_table(&core);
     let persisting = Arc::new(Mutex::new(None));
     let (inside, slot) = (Arc::clone(&core), Arc::clone(&persisting));
     core.disk.value_files.moved().sync_also(within(move || {
@@ -210,21 +217,14 @@ fn copies_that_another_still_syncs_are_not_taken_for_durable() {
             thread::yield_now();
         }
         *slot.lock() = Some(thread);
-        Err(Error::new(ErrorKind::Io, "the disk lost it"))
+        Err(lost())
     }));
     for _ in 0..UNSYNCED_FILES_MAX {
         core.disk.value_files.moved().sync_also(within(|| Ok(())));
     }
-    let failed = core
-        .disk
-        .value_files
-        .ensure_copy_file()
-        .expect_err("the sync failed");
-    assert_eq!(failed.kind(), ErrorKind::Poisoned);
+    is_poisoned(core.disk.value_files.ensure_copy_file().map(drop));
     let persisting = persisting.lock().take().expect("the copies were synced");
-    let persisted = persisting.join().expect("the thread does not panic");
-    let kind = persisted.expect_err("nothing more is made durable").kind();
-    assert_eq!(kind, ErrorKind::Poisoned);
+    is_poisoned(persisting.join().expect("the thread does not panic"));
     assert_eq!(core.base.versions.lock().durable.seq, 0);
 }
 
@@ -233,9 +233,8 @@ fn copies_that_another_still_syncs_are_not_taken_for_durable() {
 /// recorded a clean close.
 #[test]
 fn closing_waits_for_a_sync_pass_and_fails_with_it() {
-    let core = open(SimEnv::new(1)).expect("a new database can be opened");
-    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
-        .expect("a healthy database takes writes");
+    let core = new();
+    put(&core, b"k", b"v", Durability::Os);
     core.disk.log.lock().syncing = true;
     let other = Arc::clone(&core);
     let closing = thread::spawn(move || other.close());
@@ -246,16 +245,11 @@ fn closing_waits_for_a_sync_pass_and_fails_with_it() {
         thread::yield_now();
     }
     let mut commit = core.disk.log.lock();
-    let error = core
-        .base
-        .poison(Error::new(ErrorKind::Io, "the disk lost it"));
-    assert_eq!(error.kind(), ErrorKind::Poisoned);
+    is_poisoned(Err::<(), _>(core.base.poison(lost())));
     commit.syncing = false;
     core.disk.log.notify();
     drop(commit);
-    let closed = closing.join().expect("the thread does not panic");
-    let kind = closed.expect_err("the sync failed").kind();
-    assert_eq!(kind, ErrorKind::Poisoned);
+    is_poisoned(closing.join().expect("the thread does not panic"));
 }
 
 /// Regression: a failure of background work was not returned to callers that waited until the
@@ -264,12 +258,9 @@ fn closing_waits_for_a_sync_pass_and_fails_with_it() {
 fn a_failure_wakes_those_who_wait() {
     let env = SimEnv::with(1, Background::Threads);
     let core = open(env).expect("a new database can be opened");
-    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
-        .expect("a healthy database takes writes");
-    core.writer.flush_memtables().expect("and can flush them");
-    in_next_pass(&core, || Err(Error::new(ErrorKind::Io, "the disk lost it")));
-    let error = core.wait_idle(None).expect_err("the sync failed");
-    assert_eq!(error.kind(), ErrorKind::Poisoned);
+    put_in_table(&core);
+    fail_next_pass(&core, || {});
+    is_poisoned(core.wait_idle(None));
 }
 
 /// Positions a cursor on the first key at or after `key`, and returns that key.
@@ -282,12 +273,11 @@ fn seek(core: &Core, key: &[u8]) -> Vec<u8> {
 
 #[test]
 fn seeks_between_writes_find_their_place_in_every_part() {
-    let core = open(SimEnv::new(1)).expect("a new database can be opened");
+    let core = new();
     let key = |number: u32| [0, number.swap_bytes()].map(u32::to_be_bytes).concat();
     let mut number = 0_u32;
     while core.base.versions.view().memtable_count() < 3 {
-        core.write_one(Kind::Put, &key(number), b"", Durability::Os)
-            .expect("a healthy database takes writes");
+        put(&core, &key(number), b"", Durability::Os);
         number += 1;
         // A key that does not exist, so that a position is found in every source.
         assert_eq!(seek(&core, &key(number / 2)[..7]), key(number / 2));
@@ -299,14 +289,13 @@ fn seeks_between_writes_find_their_place_in_every_part() {
 
 #[test]
 fn what_is_done_with_a_view_limits_runs_and_parts() {
-    let core = open(SimEnv::new(1)).expect("a new database can be opened");
-    core.write_one(Kind::Put, b"k", b"v", Durability::Os)
-        .expect("a healthy database takes writes");
+    let core = new();
+    put(&core, b"k", b"v", Durability::Os);
     let view = core.base.versions.view();
     let limits = || (view.runs_for_readers(), view.memtables_for_readers());
     assert_eq!(limits(), (None, None), "no reader");
     let mut out = Vec::new();
-    let found = crate::read::get::get(&view, &core.base.context, b"k", 1, &mut out);
+    let found = get(&view, &core.base.context, b"k", 1, &mut out);
     assert!(found.expect("the keys can be read").is_there());
     assert_eq!(limits(), (Some(10), Some(6)));
     assert_eq!(seek(&core, b"j"), b"k");

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{ErrorKind, FileNumber, Kind, Order, SEQ_MAX, SeqNo};
+use cairndb_env::random::Random;
 use cairndb_format::name;
 use cairndb_sim::{CrashChoice, Keep, Profile, SimEnv};
 
@@ -16,6 +17,20 @@ use crate::jobs::plan::CompactionPlan;
 use crate::read::merging_iter::MergingIter;
 use crate::read::source::{MergeSource, RunCursor};
 use crate::state::options::{Compression, Durability, Options};
+use crate::state::version::Run;
+
+fn options(env: &Arc<SimEnv>) -> Options {
+    Options::new().env(env.clone()).create_if_missing(true)
+}
+
+fn open(options: &Options) -> Arc<Core> {
+    Core::open(options, Path::new("/db")).expect("the database can be opened")
+}
+
+fn write(core: &Core, key: &[u8], round: u8) {
+    let written = core.write_one(Kind::Put, key, &[round; 60], Durability::Os);
+    written.expect("the disk has room");
+}
 
 /// Reserves all runs for a compaction.
 fn plan_of_all_runs(core: &Core) -> CompactionPlan {
@@ -27,50 +42,38 @@ fn plan_of_all_runs(core: &Core) -> CompactionPlan {
 #[test]
 fn a_compaction_that_was_not_written_as_it_should_be_is_thrown_away() {
     let env = SimEnv::new(7);
-    let options = Options::new().env(env.clone()).create_if_missing(true);
-    let core = Core::open(&options, Path::new("/db")).expect("the database can be opened");
+    let core = open(&options(&env));
     for round in 0..2_u8 {
         for n in 0..500_u32 {
             let key = (n * 2 + u32::from(round)).swap_bytes().to_le_bytes();
-            core.write_one(Kind::Put, &key, &[round; 60], Durability::Os)
-                .expect("the disk has room");
+            write(&core, &key, round);
         }
         core.flush_all().expect("the disk has room");
     }
     let plan = plan_of_all_runs(&core);
     assert_eq!(plan.inputs.len(), 2);
-    let mut whole = core
-        .space
-        .compactor
-        .carry_out(&plan)
-        .expect("the inputs can be read");
-    core.space
-        .compactor
-        .open_checked(&mut whole)
-        .expect("the output is intact");
+    let compactor = &core.space.compactor;
+    let carry_out = || compactor.carry_out(&plan).expect("the inputs can be read");
+    let mut whole = carry_out();
+    let checked = compactor.open_checked(&mut whole);
+    checked.expect("the output is intact");
     whole.discard(&*core.base.dir);
 
-    let mut outcome = core
-        .space
-        .compactor
-        .carry_out(&plan)
-        .expect("the inputs can be read");
+    let mut outcome = carry_out();
     let file = name::table(FileNumber(outcome.tables[0].record.file));
     let path = Path::new("/db").join(&file);
     // In the first data page, which is not read when the table is opened.
     assert!(env.corrupt(&path, 2_000, 1));
-    let error = core
-        .space
-        .compactor
-        .open_checked(&mut outcome)
-        .expect_err("the output is damaged");
+    let checked = compactor.open_checked(&mut outcome);
+    let error = checked.expect_err("the output is damaged");
     assert_eq!(error.kind(), ErrorKind::Corruption);
     assert_eq!(error.file_name(), Some(&*file));
     assert!(env.read_file(&path).is_none(), "nothing names it");
 }
 
 /// Returns a random key of the given shape.
-fn key_of(shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<u8> {
+fn key_of(shape: u64, random: &mut Random) -> Vec<u8> {
+    let mut draw = |bound: u64| random.below(bound);
     match shape {
         0 => format!("{:016}", draw(300)).into_bytes(),
         1 => {
@@ -79,7 +82,7 @@ fn key_of(shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<u8> {
             key[..len].to_vec()
         }
         2 => (0..draw(5))
-            .map(|_| [0, 1, 0xff][usize::try_from(draw(3)).unwrap()])
+            .map(|_| [0, 1, 0xff][random.index(3)])
             .collect(),
         3 => format!("{:05}-{}-{:07}", draw(9), "x".repeat(30), draw(99)).into_bytes(),
         4 => format!("{:06}{}", draw(400), "0".repeat(7)).into_bytes(),
@@ -92,22 +95,23 @@ fn key_of(shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<u8> {
 }
 
 /// Writes some runs of keys of one shape, and returns the snapshots taken in between.
-fn fill(core: &Core, shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<SeqNo> {
+fn fill(core: &Core, shape: u64, random: &mut Random) -> Vec<SeqNo> {
     let mut pinned = Vec::new();
-    for _ in 0..=draw(7) {
-        // A run of tombstones has pages of more keys than are decoded at a time.
-        let deletes = draw(3) == 0;
-        let value: Vec<u8> = (0..[40, 700][usize::try_from(draw(2)).unwrap()])
-            .map(|_| draw(256).to_le_bytes()[0])
+    for _ in 0..=random.below(7) {
+        let len = [40, 700][random.index(2)];
+        let value: Vec<u8> = (0..len)
+            .map(|_| random.below(256).to_le_bytes()[0])
             .collect();
-        for _ in 0..=draw(if deletes { 1500 } else { 600 }) {
-            let key = key_of(shape, &mut draw);
-            let kind = if deletes { Kind::Delete } else { Kind::Put };
-            let value = if deletes { &[][..] } else { &value };
-            let os = Durability::Os;
-            core.write_one(kind, &key, value, os)
-                .expect("there is room");
-            if draw(20) == 0 {
+        // A run of tombstones has pages of more keys than are decoded at a time.
+        let (kind, value, most) = match random.below(3) {
+            0 => (Kind::Delete, &[][..], 1500),
+            _ => (Kind::Put, &value[..], 600),
+        };
+        for _ in 0..=random.below(most) {
+            let key = key_of(shape, random);
+            let written = core.write_one(kind, &key, value, Durability::Os);
+            written.expect("there is room");
+            if random.below(20) == 0 {
                 pinned.push(core.base.acquire_snapshot());
             }
         }
@@ -121,38 +125,20 @@ fn fill(core: &Core, shape: u64, mut draw: impl FnMut(u64) -> u64) -> Vec<SeqNo>
 fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
     let (mut sure, mut same, mut tables) = (0, 0, 0);
     for seed in 0..60_u64 {
-        let mut number = seed;
-        let mut draw = move |bound: u64| {
-            number = number
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (number >> 33) % bound
-        };
-        let env = SimEnv::new(seed);
+        let mut random = Random::new(seed);
         // The minimum budget, so that some runs have several tables.
-        let options = Options::new().env(env.clone()).create_if_missing(true);
-        let options = options
-            .memory_budget(256 << 10)
-            .compression(Compression::None);
-        let core = Core::open(&options, Path::new("/db")).expect("the database can be opened");
+        let options = options(&SimEnv::new(seed)).memory_budget(256 << 10);
+        let core = open(&options.compression(Compression::None));
         let shape = seed % 6;
-        let pinned = fill(&core, shape, &mut draw);
+        let pinned = fill(&core, shape, &mut random);
         let version = Arc::clone(&core.base.versions.view().version);
-        tables = tables.max(
-            version
-                .runs
-                .iter()
-                .map(|run| run.tables().len())
-                .max()
-                .unwrap_or(0),
-        );
-        let sources = || -> Vec<MergeSource> {
-            let runs = version.runs.iter();
-            let cursors = runs.map(|run| RunCursor::new(Arc::clone(run), Order::Bytewise));
-            cursors
-                .map(|cursor| MergeSource::Run(Box::new(cursor.rechecking())))
-                .collect()
+        let counts = version.runs.iter().map(|run| run.tables().len());
+        tables = tables.max(counts.max().unwrap_or(0));
+        let source = |run: &Arc<Run>| {
+            let cursor = RunCursor::new(Arc::clone(run), Order::Bytewise);
+            MergeSource::Run(Box::new(cursor.rechecking()))
         };
+        let sources = || version.runs.iter().map(source).collect::<Vec<_>>();
         let mut merger = MergingIter::new(sources(), Order::Bytewise);
         let mut inputs = Inputs::new(sources(), Order::Bytewise);
         for round in 0..4 {
@@ -160,7 +146,7 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
                 merger.first().expect("sources are intact");
                 inputs.first().expect("sources are intact");
             } else {
-                let key = key_of(shape, &mut draw);
+                let key = key_of(shape, &mut random);
                 merger.seek(&key, SEQ_MAX).expect("sources are intact");
                 inputs.seek(&key, SEQ_MAX).expect("sources are intact");
             }
@@ -174,18 +160,13 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
                 assert_eq!((entry.key, entry.seq, entry.kind), mark, "seed {seed}");
                 assert_eq!(inputs.value().expect("sources are intact"), merger.value());
                 if let Some(before) = before {
-                    assert!(!differs || before != key, "seed {seed}");
-                    match inputs.change() {
-                        Change::None => {
-                            assert_eq!(before, key, "seed {seed}");
-                            same += 1;
-                        }
-                        Change::Sure => {
-                            assert_ne!(before, key, "seed {seed}");
-                            sure += 1;
-                        }
-                        Change::Unknown => {}
-                    }
+                    let is_same = before == key;
+                    assert!(!differs || !is_same, "seed {seed}");
+                    let change = inputs.change();
+                    assert!(change != Change::None || is_same, "seed {seed}");
+                    assert!(change != Change::Sure || !is_same, "seed {seed}");
+                    same += u32::from(change == Change::None);
+                    sure += u32::from(change == Change::Sure);
                 }
                 differs = inputs.changes();
                 before = Some(key);
@@ -205,22 +186,16 @@ fn the_inputs_of_a_job_come_as_a_readers_merge_gives_them() {
 #[test]
 fn a_table_that_moves_to_another_run_is_there_after_a_crash() {
     let env = SimEnv::new(7);
-    let options = Options::new().create_if_missing(true);
-    let opened = Core::open(&options.clone().env(env.clone()), Path::new("/db"));
-    let core = opened.expect("the database can be opened");
-    let write = |key: &[u8], round: u8| {
-        let written = core.write_one(Kind::Put, key, &[round; 60], Durability::Os);
-        written.expect("the disk has room");
-    };
+    let core = open(&options(&env));
     for round in 0..3_u8 {
-        (0..50_u32).for_each(|n| write(&n.to_le_bytes(), round));
+        (0..50_u32).for_each(|n| write(&core, &n.to_le_bytes(), round));
         core.flush_all().expect("the disk has room");
     }
     let plan = plan_of_all_runs(&core);
     let compactor = &core.space.compactor;
     let outcome = compactor.carry_out(&plan).expect("the inputs are intact");
     // After all other keys: the flush adds its table to a run that is being compacted.
-    write(&[255; 9], 3);
+    write(&core, &[255; 9], 3);
     core.flush_all().expect("the disk has room");
     {
         let mut state = core.base.versions.lock();
@@ -232,7 +207,6 @@ fn a_table_that_moves_to_another_run_is_there_after_a_crash() {
     assert!(core.disk.persist().expect("the disk has room"));
     let kept = CrashChoice::new(Keep::All);
     let image = env.crash_point().image(Profile::Kill, &kept);
-    let again = Core::open(&options.env(image), Path::new("/db"));
-    let again = again.expect("the killed database can be opened");
+    let again = open(&options(&image));
     assert_eq!(again.base.versions.lock().version.tables().count(), 2);
 }
