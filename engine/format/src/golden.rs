@@ -6,7 +6,7 @@
 
 use cairndb_base::{ErrorKind, FileNumber, Kind};
 
-use crate::batch::{self, BatchWriter, Entry};
+use crate::batch::{self, BatchWriter};
 use crate::log::{self, RecordHead, SegmentHeader, SegmentReader, Step};
 use crate::manifest::{
     self, CleanClose, HiddenVersions, Manifest, ManifestWriter, SegmentRecord, TableRecord, Tail,
@@ -45,20 +45,13 @@ pub(crate) fn parse(text: &str) -> Vec<u8> {
 /// Compares, and on a difference prints the bytes in the format of the file.
 #[track_caller]
 fn assert_golden(golden: &str, written: &[u8]) {
-    let lines: Vec<String> = written
-        .chunks(16)
-        .map(|row| {
-            row.iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect::<Vec<_>>()
-                .join(" ")
-        })
-        .collect();
-    assert!(
-        parse(golden) == written,
-        "written now:\n{}",
-        lines.join("\n")
-    );
+    let hex = |row: &[u8]| {
+        let bytes = row.iter().map(|byte| format!("{byte:02x}"));
+        bytes.collect::<Vec<_>>().join(" ")
+    };
+    let lines: Vec<String> = written.chunks(16).map(hex).collect();
+    let is_same = parse(golden) == written;
+    assert!(is_same, "written now:\n{}", lines.join("\n"));
 }
 
 fn pointer() -> Pointer {
@@ -223,18 +216,12 @@ fn values() -> (Vec<u8>, Vec<Pointer>) {
     let dir = MemoryDir::default();
     let mut writer = ValueWriter::create(&dir, VALUE_NUMBER).unwrap();
     let values: [&[u8]; 2] = [b"a value of some length", b""];
-    let mut pointers: Vec<Pointer> = values
-        .iter()
-        .zip(VALUE_HASHES)
-        .map(|(value, hash)| writer.append(hash, &[value]).unwrap())
-        .collect();
+    let append = |(value, hash): (&&[u8], u64)| writer.append(hash, &[value]).unwrap();
+    let mut pointers: Vec<Pointer> = values.iter().zip(VALUE_HASHES).map(append).collect();
     let (mut encoder, value) = (ValueEncoder::default(), repeating());
     let stored = encoder.encode(&value).unwrap();
-    pointers.push(
-        writer
-            .append_encoded(VALUE_HASHES[2], stored, value.len())
-            .unwrap(),
-    );
+    let last = writer.append_encoded(VALUE_HASHES[2], stored, value.len());
+    pointers.push(last.unwrap());
     (dir.bytes("000012.val").unwrap(), pointers)
 }
 
@@ -254,33 +241,14 @@ fn batches_are_as_recorded() {
     assert_golden(BATCH, &batch().to_payload());
     let payload = parse(BATCH);
     assert_eq!(batch::validate(&payload).unwrap().count, 4);
-    let entries: Vec<_> = batch::iter(&payload).unwrap().map(Result::unwrap).collect();
-    assert_eq!(
-        entries[0],
-        Entry {
-            kind: Kind::Put,
-            key: b"apple",
-            value: b"red"
-        }
-    );
-    assert_eq!(
-        entries[1],
-        Entry {
-            kind: Kind::Delete,
-            key: b"pear",
-            value: b""
-        }
-    );
-    assert_eq!(
-        entries[2],
-        Entry {
-            kind: Kind::Merge,
-            key: b"count",
-            value: b"+1"
-        }
-    );
-    assert_eq!(entries[3].kind, Kind::Pointer);
-    assert_eq!(Pointer::decode(entries[3].value).unwrap(), pointer());
+    let entries = batch::iter(&payload).unwrap().map(Result::unwrap);
+    let expected: [(Kind, &[u8], &[u8]); 4] = [
+        (Kind::Put, b"apple", b"red"),
+        (Kind::Delete, b"pear", b""),
+        (Kind::Merge, b"count", b"+1"),
+        (Kind::Pointer, b"large", &pointer().encode()),
+    ];
+    assert!(entries.map(|it| (it.kind, it.key, it.value)).eq(expected));
 }
 
 #[test]
@@ -338,8 +306,6 @@ fn current_is_as_recorded() {
     manifest::install_current(&dir, MANIFEST_NUMBER).unwrap();
     assert_golden(CURRENT, &dir.bytes("CURRENT").unwrap());
     let recorded = MemoryDir::with("CURRENT", &parse(CURRENT));
-    assert_eq!(
-        manifest::read_current(&recorded).unwrap(),
-        Some(MANIFEST_NUMBER)
-    );
+    let number = manifest::read_current(&recorded).unwrap();
+    assert_eq!(number, Some(MANIFEST_NUMBER));
 }

@@ -2,12 +2,21 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::sync::Mutex;
 use cairndb_env::{Access, Dir, DirLock, FileSync, LogRegion, Mapping, ReadFile, WritableFile};
+
+/// Returns the error of a call, which must be of this kind.
+#[track_caller]
+pub(crate) fn fails<T: Debug>(result: Result<T>, kind: ErrorKind) -> Error {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+    error
+}
 
 /// Sebastiano Vigna's `SplitMix64`: small, seeded, the same everywhere.
 #[derive(Debug)]
@@ -35,10 +44,8 @@ impl Noise {
     }
 
     pub(crate) fn bytes(&mut self, len: usize) -> Vec<u8> {
-        std::iter::repeat_with(|| self.next_u64().to_le_bytes())
-            .flatten()
-            .take(len)
-            .collect()
+        let words = std::iter::repeat_with(|| self.next_u64().to_le_bytes());
+        words.flatten().take(len).collect()
     }
 }
 
@@ -69,10 +76,8 @@ impl MemoryDir {
     }
 
     pub(crate) fn bytes(&self, name: &str) -> Option<Vec<u8>> {
-        self.files
-            .lock()
-            .get(name)
-            .map(|bytes| bytes.lock().clone())
+        let files = self.files.lock();
+        files.get(name).map(|bytes| bytes.lock().clone())
     }
 
     pub(crate) fn take_calls(&self) -> Vec<String> {
@@ -94,15 +99,17 @@ impl MemoryDir {
 }
 
 fn note(calls: &Mutex<Vec<String>>, failing: &Mutex<Option<String>>, call: String) -> Result<()> {
-    let fails = failing
-        .lock()
-        .as_ref()
-        .is_some_and(|prefix| call.starts_with(prefix));
+    let prefix = failing.lock().clone();
+    let fails = prefix.is_some_and(|prefix| call.starts_with(&prefix));
     calls.lock().push(call);
     if fails {
         return Err(Error::new(ErrorKind::Io, "injected"));
     }
     Ok(())
+}
+
+fn unsupported<T>() -> Result<T> {
+    Err(Error::new(ErrorKind::NotSupported, "not in memory"))
 }
 
 impl Dir for MemoryDir {
@@ -111,7 +118,7 @@ impl Dir for MemoryDir {
     }
 
     fn lock(&self, _: &str) -> Result<Box<dyn DirLock>> {
-        Err(Error::new(ErrorKind::NotSupported, "no locks here"))
+        unsupported()
     }
 
     fn lock_shared(&self, _: &str) -> Result<Option<Box<dyn DirLock>>> {
@@ -130,10 +137,8 @@ impl Dir for MemoryDir {
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         self.note(format!("create {name}"))?;
         let bytes = Bytes::default();
-        let old = self
-            .files
-            .lock()
-            .insert(name.to_owned(), Arc::clone(&bytes));
+        let mut files = self.files.lock();
+        let old = files.insert(name.to_owned(), Arc::clone(&bytes));
         assert!(old.is_none(), "{name} exists");
         Ok(Box::new(MemoryFile {
             bytes,
@@ -149,11 +154,11 @@ impl Dir for MemoryDir {
     }
 
     fn create_log(&self, _: &str, _: u64) -> Result<Arc<dyn LogRegion>> {
-        Err(Error::new(ErrorKind::NotSupported, "no regions here"))
+        unsupported()
     }
 
     fn open_log(&self, _: &str) -> Result<Arc<dyn LogRegion>> {
-        Err(Error::new(ErrorKind::NotSupported, "no regions here"))
+        unsupported()
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -173,7 +178,7 @@ impl Dir for MemoryDir {
     }
 
     fn link(&self, _: &str, _: &dyn Dir, _: &str) -> Result<()> {
-        Err(Error::new(ErrorKind::NotSupported, "no links here"))
+        unsupported()
     }
 
     fn sync(&self) -> Result<()> {
@@ -186,7 +191,7 @@ impl Dir for MemoryDir {
     }
 
     fn remove(&self) -> Result<()> {
-        Err(Error::new(ErrorKind::NotSupported, "not removed"))
+        unsupported()
     }
 
     fn prefers_mapping(&self) -> bool {

@@ -5,7 +5,7 @@ use cairndb_base::{ErrorKind, FileNumber, Kind};
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::Noise;
+use crate::testing::{Noise, fails};
 use crate::value_file::Pointer;
 
 fn pointer() -> Pointer {
@@ -34,39 +34,18 @@ fn entries_come_back_in_order() {
     let payload = batch.to_payload();
     assert_eq!(payload.len() as u64, batch.payload_len());
     let entries: Vec<_> = iter(&payload).unwrap().map(Result::unwrap).collect();
-    let value = pointer().encode();
-    assert_eq!(
-        entries,
-        [
-            Entry {
-                kind: Kind::Put,
-                key: b"stone",
-                value: b"grey"
-            },
-            Entry {
-                kind: Kind::Delete,
-                key: b"",
-                value: b""
-            },
-            Entry {
-                kind: Kind::Merge,
-                key: &[9; 300],
-                value: b""
-            },
-            Entry {
-                kind: Kind::Pointer,
-                key: b"p",
-                value: &value
-            },
-        ]
-    );
-    assert_eq!(
-        validate(&payload).unwrap(),
-        Validated {
-            count: 4,
-            unknown_kind: None
-        }
-    );
+    let parts = entries
+        .iter()
+        .map(|entry| (entry.kind, entry.key, entry.value));
+    let expected: [(Kind, &[u8], &[u8]); 4] = [
+        (Kind::Put, b"stone", b"grey"),
+        (Kind::Delete, b"", b""),
+        (Kind::Merge, &[9; 300], b""),
+        (Kind::Pointer, b"p", &pointer().encode()),
+    ];
+    assert!(parts.eq(expected));
+    let found = validate(&payload).unwrap();
+    assert_eq!((found.count, found.unknown_kind), (4, None));
     assert_eq!(count(&payload).unwrap(), 4);
     let own: Vec<_> = batch.iter().map(Result::unwrap).collect();
     assert_eq!(own, entries);
@@ -105,11 +84,8 @@ fn a_frame_is_what_the_writer_makes() {
                 let mut batch = BatchWriter::new();
                 batch.add(kind, &key, &value);
                 let frame = frame(kind, key_len, value_len);
-                let value = if kind == Kind::Delete {
-                    &[][..]
-                } else {
-                    &value
-                };
+                let is_delete = kind == Kind::Delete;
+                let value = if is_delete { &[][..] } else { &value };
                 let parts = [frame.before_key(), &key, frame.before_value(), value].concat();
                 assert_eq!(parts, batch.to_payload());
                 assert_eq!(frame.payload_len(key_len, value_len), parts.len() as u64);
@@ -117,10 +93,8 @@ fn a_frame_is_what_the_writer_makes() {
         }
     }
     let largest = frame(Kind::Put, KEY_BYTES_MAX, VALUE_BYTES_MAX);
-    assert_eq!(
-        (largest.before_key().len(), largest.before_value().len()),
-        (6, 5)
-    );
+    let lengths = [largest.before_key().len(), largest.before_value().len()];
+    assert_eq!(lengths, [6, 5]);
 }
 
 #[test]
@@ -132,8 +106,7 @@ fn limits_hold_at_and_one_beyond() {
     assert_eq!(validate(&batch.to_payload()).unwrap().count, 1);
     key.push(0);
     batch.put(&key, b"");
-    let error = batch.check().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    let error = fails(batch.check(), ErrorKind::InvalidArgument);
     assert_eq!(batch.count(), 1);
     assert!(error.to_string().contains("67108865"), "{error}");
     let mut other = BatchWriter::new();
@@ -145,10 +118,7 @@ fn limits_hold_at_and_one_beyond() {
     let mut payload = vec![1, 1, 0x81, 0x80, 0x80, 0x20];
     payload.resize(payload.len() + key.len(), 0);
     payload.push(0);
-    assert_eq!(
-        validate(&payload).unwrap_err().kind(),
-        ErrorKind::Corruption
-    );
+    fails(validate(&payload), ErrorKind::Corruption);
 }
 
 #[test]
@@ -156,23 +126,17 @@ fn unknown_kinds_are_stepped_over_by_validate_and_refused_by_iter() {
     for kind in [4u8, 5, 6, 7, 255] {
         let payload = [3, 1, 1, b'a', 0, kind, 1, b'b', 2, 8, 9, 0, 1, b'c'];
         let found = validate(&payload).unwrap();
-        assert_eq!(
-            found,
-            Validated {
-                count: 3,
-                unknown_kind: Some(kind)
-            }
-        );
+        assert_eq!((found.count, found.unknown_kind), (3, Some(kind)));
         let mut entries = iter(&payload).unwrap();
         assert_eq!(entries.next().unwrap().unwrap().key, b"a");
-        let error = entries.next().unwrap().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::FormatTooNew);
+        fails(entries.next().unwrap(), ErrorKind::FormatTooNew);
         assert!(entries.next().is_none());
     }
 }
 
 #[test]
 fn malformed_payloads_are_errors() {
+    let longest = [&[0xff; 9][..], &[1]].concat();
     let payloads: [&[u8]; 12] = [
         &[],
         &[0x80],
@@ -183,23 +147,14 @@ fn malformed_payloads_are_errors() {
         &[1, 0, 0, 0],
         &[0, 0],
         &[2, 1, 0, 0],
-        &[
-            1, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0,
-        ],
-        &[
-            0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 1, 0, 0,
-        ],
+        &[&[1, 1], &longest[..], &[0]].concat(),
+        &[&longest[..], &[1, 0, 0]].concat(),
         &[1, 3, 1, b'k', 4, 1, 2, 3, 4],
     ];
     for payload in payloads {
-        let error = validate(payload).expect_err("malformed");
-        assert_eq!(error.kind(), ErrorKind::Corruption, "{payload:?}");
+        fails(validate(payload), ErrorKind::Corruption);
         let through = iter(payload).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        assert_eq!(
-            through.unwrap_err().kind(),
-            ErrorKind::Corruption,
-            "{payload:?}"
-        );
+        fails(through, ErrorKind::Corruption);
     }
 }
 

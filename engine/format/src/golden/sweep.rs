@@ -82,20 +82,12 @@ fn every_damage_to_a_manifest_is_noticed() {
             assert!(at < synced, "byte {at}: {error}");
             assert_eq!(error.kind(), ErrorKind::Corruption);
             assert_eq!(error.file_name(), Some("MANIFEST-000005"));
-            assert!(
-                error
-                    .file_offset()
-                    .is_some_and(|offset| offset <= at as u64)
-            );
+            assert!(error.file_offset().unwrap() <= at as u64);
         }
         Ok(manifest) => {
             assert!(at >= synced, "byte {at}");
-            assert_eq!(
-                manifest.tail,
-                Tail::Torn {
-                    offset: synced as u64
-                }
-            );
+            let offset = synced as u64;
+            assert_eq!(manifest.tail, Tail::Torn { offset });
             assert_eq!(manifest.edits, whole.edits[..2]);
         }
     });
@@ -150,10 +142,7 @@ fn damaged_contents_under_a_right_checksum_never_panic() {
         let valid = batch::validate(changed).is_ok_and(|found| found.unknown_kind.is_none());
         let read = batch::iter(changed).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         assert_eq!(valid, read.is_ok(), "byte {at}");
-        assert!(
-            read.is_err() || read.is_ok_and(|entries| entries != whole),
-            "byte {at}"
-        );
+        assert!(!read.is_ok_and(|entries| entries == whole), "byte {at}");
     });
 }
 
@@ -168,11 +157,8 @@ fn every_cut_is_noticed_or_leaves_a_prefix() {
     }
     let values = parse(VALUES);
     for len in 0..values.len() {
-        let found = scan_values(&values[..len]);
-        assert!(
-            found.is_err() || found.is_ok_and(|count| count < 3),
-            "cut at {len}"
-        );
+        let found = scan_values(&values[..len]).unwrap_or(0);
+        assert!(found < 3, "cut at {len}");
     }
     let current = parse(CURRENT);
     for len in 0..current.len() {

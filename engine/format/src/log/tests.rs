@@ -5,7 +5,7 @@ use cairndb_base::{ErrorKind, SEQ_MAX};
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::Noise;
+use crate::testing::{Noise, fails};
 
 fn header() -> SegmentHeader {
     SegmentHeader {
@@ -15,6 +15,20 @@ fn header() -> SegmentHeader {
         previous_end: 4096,
         start_seq: 100,
     }
+}
+
+/// Returns the head of a record that knows of nothing that was synced or not logged.
+fn head(at: usize, seq: u64) -> RecordHead {
+    RecordHead {
+        offset: u32::try_from(at).unwrap(),
+        seq,
+        synced: 0,
+        gap: 0,
+    }
+}
+
+fn bad(offset: u64, why: Bad) -> Step<'static> {
+    Step::Bad { offset, why }
 }
 
 /// Segment written as the engine writes it, over the previous contents of `bytes`.
@@ -49,13 +63,8 @@ impl Segment {
             return None;
         }
         self.seq += u64::from(gap);
-        let offset = u32::try_from(self.at).unwrap();
-        let head = RecordHead {
-            offset,
-            seq: self.seq,
-            synced: self.synced,
-            gap,
-        };
+        let mut head = head(self.at, self.seq);
+        (head.synced, head.gap) = (self.synced, gap);
         let (front, back) = payload.split_at(payload.len() / 2);
         let encoded = encode_header(self.header.binding(), &head, &[front, back]);
         let record = [&encoded[..], payload].concat();
@@ -91,13 +100,14 @@ fn a_header_survives_and_every_changed_byte_is_noticed() {
         for damage in [1u8, 0x80, 0xff] {
             let mut changed = sector;
             changed[at] ^= damage;
-            let error = SegmentHeader::decode(&changed).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Corruption, "byte {at}");
+            fails(SegmentHeader::decode(&changed), ErrorKind::Corruption);
         }
     }
     SegmentHeader::decode(&sector[..511]).unwrap_err();
-    let newer = SegmentHeader::decode(&header().encode_version(2)).unwrap_err();
-    assert_eq!(newer.kind(), ErrorKind::FormatTooNew);
+    fails(
+        SegmentHeader::decode(&header().encode_version(2)),
+        ErrorKind::FormatTooNew,
+    );
 }
 
 #[test]
@@ -107,27 +117,12 @@ fn records_come_back_with_their_fields() {
     segment.sync();
     segment.write(&[2, 0, 0, 0, 0], 7).unwrap();
     let (records, end) = segment.read();
-    let fields: Vec<_> = records
-        .iter()
-        .map(|record| {
-            (
-                record.offset,
-                record.end,
-                record.seq,
-                record.gap,
-                record.synced,
-            )
-        })
-        .collect();
-    assert_eq!(fields, [(512, 544, 100, 0, 0), (544, 576, 108, 7, 544)]);
+    let places = [0, 1].map(|at| (records[at].offset, records[at].end));
+    let fields = [0, 1].map(|at| (records[at].seq, records[at].gap, records[at].synced));
+    assert_eq!(places, [(512, 544), (544, 576)]);
+    assert_eq!(fields, [(100, 0, 0), (108, 7, 544)]);
     assert_eq!(records[1].count().unwrap(), 2);
-    assert_eq!(
-        end,
-        Step::Bad {
-            offset: 576,
-            why: Bad::Empty
-        }
-    );
+    assert_eq!((records.len(), end), (2, bad(576, Bad::Empty)));
 }
 
 #[test]
@@ -135,11 +130,8 @@ fn a_count_no_payload_can_hold_is_corruption() {
     let mut segment = Segment::over(vec![0; 4096], header());
     segment.write(&[200, 1], 0).unwrap();
     let (records, _) = segment.read();
-    let error = records[0].count().unwrap_err();
-    assert_eq!(
-        (error.kind(), error.file_offset()),
-        (ErrorKind::Corruption, Some(512))
-    );
+    let error = fails(records[0].count(), ErrorKind::Corruption);
+    assert_eq!(error.file_offset(), Some(512));
 }
 
 #[test]
@@ -148,10 +140,8 @@ fn a_full_segment_ends_without_a_bad_record() {
     while segment.write(&[0; 40], 0).is_some() {}
     let (records, end) = segment.read();
     assert_eq!((records.len(), end), (3, Step::End { offset: 512 + 192 }));
-    assert_eq!(
-        read(&segment.bytes[..100], &header()).1,
-        Step::End { offset: 512 }
-    );
+    let (_, end) = read(&segment.bytes[..100], &header());
+    assert_eq!(end, Step::End { offset: 512 });
 }
 
 #[test]
@@ -177,16 +167,11 @@ fn stale_records_of_a_recycled_file_are_never_read() {
             }
         }
         let (records, end) = segment.read();
-        let read: Vec<_> = records
-            .iter()
-            .map(|record| record.payload.to_vec())
-            .collect();
+        let read: Vec<_> = records.iter().map(|record| record.payload).collect();
         assert_eq!(read, written, "seed {round}");
         assert!(matches!(end, Step::Bad { .. } | Step::End { .. }));
-        assert_eq!(
-            find_later_synced(&segment.bytes, &header, segment.at as u64),
-            None
-        );
+        let later = find_later_synced(&segment.bytes, &header, segment.at as u64);
+        assert_eq!(later, None);
         bytes = segment.bytes;
     }
 }
@@ -195,71 +180,32 @@ fn stale_records_of_a_recycled_file_are_never_read() {
 fn a_record_belongs_to_its_segment_salt_and_offset() {
     let mut segment = Segment::over(vec![0; 4096], header());
     segment.write(&[0; 8], 0).unwrap();
-    let copies = [
-        SegmentHeader {
-            segment: 10,
-            ..header()
-        },
-        SegmentHeader {
-            salt: 1,
-            ..header()
-        },
-    ];
-    for other in copies {
-        let (records, end) = read(&segment.bytes, &other);
-        assert!(records.is_empty());
-        assert_eq!(
-            end,
-            Step::Bad {
-                offset: 512,
-                why: Bad::Checksum
-            }
-        );
-    }
+    let [mut other, mut resalted, mut later] = [header(); 3];
+    other.segment = 10;
+    resalted.salt = 1;
     // The same segment with a later first sequence number: its records are too old for it.
-    let later = SegmentHeader {
-        start_seq: 101,
-        ..header()
-    };
-    assert_eq!(
-        read(&segment.bytes, &later).1,
-        Step::Bad {
-            offset: 512,
-            why: Bad::Fields
-        }
-    );
+    later.start_seq = 101;
+    for (header, why) in [
+        (other, Bad::Checksum),
+        (resalted, Bad::Checksum),
+        (later, Bad::Fields),
+    ] {
+        assert_eq!(read(&segment.bytes, &header), (vec![], bad(512, why)));
+    }
     // Moved by one slot.
     let mut moved = segment.bytes.clone();
     moved.copy_within(512..544, 544);
     let (records, end) = read(&moved, &header());
-    assert_eq!(records.len(), 1);
-    assert_eq!(
-        end,
-        Step::Bad {
-            offset: 544,
-            why: Bad::Checksum
-        }
-    );
+    assert_eq!((records.len(), end), (1, bad(544, Bad::Checksum)));
 }
 
 #[test]
 fn fields_no_writer_sets_end_the_segment() {
     let bind = header().binding();
     let mut bytes = Segment::over(vec![0; 4096], header()).bytes;
-    let head = RecordHead {
-        offset: 512,
-        seq: SEQ_MAX + 1,
-        synced: 0,
-        gap: 0,
-    };
+    let head = head(512, SEQ_MAX + 1);
     bytes[512..536].copy_from_slice(&encode_header(bind, &head, &[&[0; 8]]));
-    assert_eq!(
-        read(&bytes, &header()).1,
-        Step::Bad {
-            offset: 512,
-            why: Bad::Fields
-        }
-    );
+    assert_eq!(read(&bytes, &header()).1, bad(512, Bad::Fields));
 }
 
 #[test]
@@ -273,11 +219,7 @@ fn every_changed_byte_of_a_record_ends_the_segment_there() {
             let mut changed = segment.bytes.clone();
             changed[at] ^= damage;
             let (records, end) = read(&changed, &header());
-            let expected = if padding {
-                2
-            } else {
-                usize::from(at >= second)
-            };
+            let expected = usize::from(padding) + usize::from(padding || at >= second);
             assert_eq!(records.len(), expected, "byte {at}");
             assert!(matches!(end, Step::Bad { .. }));
         }
@@ -291,26 +233,21 @@ fn damage_a_later_record_knew_to_be_synced_is_told_from_a_torn_tail() {
     let unsynced = segment.write(&[2; 5000], 0).unwrap();
     segment.write(&[3; 100], 0).unwrap();
     segment.bytes[first + 30] ^= 1;
-    assert_eq!(
-        find_later_synced(&segment.bytes, &header(), first as u64),
-        None
-    );
-    segment.sync();
-    let synced = segment.write(&[4; 6000], 0).unwrap();
-    let last = segment.write(&[5; 10], 0).unwrap();
     let find =
         |segment: &Segment, from: usize| find_later_synced(&segment.bytes, &header(), from as u64);
-    assert_eq!(find(&segment, first), Some((synced as u64, synced as u64)));
-    assert_eq!(
-        find(&segment, unsynced),
-        Some((synced as u64, synced as u64))
-    );
+    assert_eq!(find(&segment, first), None);
+    segment.sync();
+    let synced = segment.write(&[4; 6000], 0).unwrap();
+    let last = segment.write(&[5; 10], 0).unwrap() as u64;
+    let known = synced as u64;
+    assert_eq!(find(&segment, first), Some((known, known)));
+    assert_eq!(find(&segment, unsynced), Some((known, known)));
     assert_eq!(find(&segment, synced), None);
     // The evidence itself is damaged: the next record provides it.
     segment.bytes[synced + 3000] ^= 1;
-    assert_eq!(find(&segment, first), Some((last as u64, synced as u64)));
+    assert_eq!(find(&segment, first), Some((last, known)));
     assert_eq!(find(&segment, segment.bytes.len()), None);
-    assert_eq!(find_later_synced(&segment.bytes, &header(), u64::MAX), None);
+    assert_eq!(find(&segment, usize::MAX), None);
 }
 
 #[test]
@@ -347,21 +284,13 @@ fn noise_is_never_a_record() {
 #[test]
 #[should_panic(expected = "a payload holds at least its count")]
 fn an_empty_payload_is_a_bug() {
-    let head = RecordHead {
-        offset: 512,
-        seq: 1,
-        synced: 0,
-        gap: 0,
-    };
-    encode_header(header().binding(), &head, &[&[]]);
+    encode_header(header().binding(), &head(512, 1), &[&[]]);
 }
 
 #[test]
 fn record_lengths_are_aligned_and_do_not_wrap() {
-    assert_eq!(record_bytes(1), 32);
-    assert_eq!(record_bytes(8), 32);
-    assert_eq!(record_bytes(9), 40);
-    assert_eq!(record_bytes(u64::MAX), u64::MAX - 7);
+    let lengths = [1, 8, 9, u64::MAX].map(record_bytes);
+    assert_eq!(lengths, [32, 32, 40, u64::MAX - 7]);
 }
 
 proptest! {
@@ -385,39 +314,26 @@ proptest! {
     }
 }
 
-/// Returns a segment with `count` records of 40 bytes each, and its header.
-fn filled(count: u64) -> (Vec<u8>, SegmentHeader) {
-    let header = SegmentHeader {
-        segment: 3,
-        salt: 0x1234_5678_9abc_def0,
-        previous_segment: 2,
-        previous_end: 4096,
-        start_seq: 10,
-    };
-    let mut bytes = header.encode().to_vec();
+/// Returns a segment with `count` records of 40 bytes each.
+fn filled(count: u64) -> Vec<u8> {
+    let mut bytes = header().encode().to_vec();
     for number in 0..count {
-        let head = RecordHead {
-            offset: u32::try_from(bytes.len()).unwrap(),
-            seq: 10 + number,
-            synced: 0,
-            gap: 0,
-        };
-        let mut record = Vec::new();
-        encode_record(header.binding(), &head, &[&[7; 16]], &mut record);
+        let (head, mut record) = (head(bytes.len(), 100 + number), Vec::new());
+        encode_record(header().binding(), &head, &[&[7; 16]], &mut record);
         bytes.extend_from_slice(&record);
         bytes.resize(bytes.len().next_multiple_of(8), 0);
     }
     bytes.resize(4096, 0);
-    (bytes, header)
+    bytes
 }
 
 #[test]
 fn salvage_finds_the_records_after_damage() {
-    let (mut bytes, header) = filled(20);
+    let mut bytes = filled(20);
     // Two records are hit: the third, and the fifth in its length.
     bytes[512 + 2 * 40 + 30] ^= 1;
     bytes[512 + 4 * 40 + 5] = 0xff;
-    let mut salvage = SegmentSalvage::new(&bytes, &header);
+    let mut salvage = SegmentSalvage::new(&bytes, &header());
     let (mut seqs, mut gaps) = (Vec::new(), Vec::new());
     while let Some(found) = salvage.advance() {
         match found {
@@ -425,8 +341,8 @@ fn salvage_finds_the_records_after_damage() {
             Found::Gap { offset, end, .. } => gaps.push((offset, end)),
         }
     }
-    let expected: Vec<u64> = (10..30).filter(|seq| ![12, 14].contains(seq)).collect();
-    assert_eq!(seqs, expected);
+    let expected = (100..120).filter(|seq| ![102, 104].contains(seq));
+    assert_eq!(seqs, expected.collect::<Vec<u64>>());
     assert_eq!(gaps, [(592, 632), (672, 712)]);
     let end = salvage.end().unwrap();
     assert_eq!((end.offset, end.why), (512 + 20 * 40, Some(Bad::Empty)));
@@ -435,7 +351,7 @@ fn salvage_finds_the_records_after_damage() {
 
 #[test]
 fn a_damaged_header_is_inferred_from_the_first_record() {
-    let (bytes, header) = filled(2);
+    let (bytes, header) = (filled(2), header());
     for at in [3, 12, 24, 31, 100] {
         let mut damaged = bytes.clone();
         damaged[at] ^= 4;

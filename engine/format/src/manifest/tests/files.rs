@@ -8,7 +8,7 @@ use cairndb_env::{Access, Mapping, ReadFile};
 
 use super::super::*;
 use super::edits::full;
-use crate::testing::{MemoryDir, Noise};
+use crate::testing::{MemoryDir, Noise, fails};
 
 const NUMBER: FileNumber = FileNumber(5);
 const NAME: &str = "MANIFEST-000005";
@@ -46,20 +46,19 @@ fn read(bytes: &[u8]) -> Result<Manifest> {
 fn edits_come_back_in_order() {
     let (dir, starts) = written(3);
     let manifest = read_manifest(&dir, NUMBER).unwrap();
-    let expected: Vec<_> = std::iter::once(full())
-        .chain((100..105).map(next_file))
-        .collect();
-    assert_eq!(manifest.edits, expected);
+    let expected = std::iter::once(full()).chain((100..105).map(next_file));
+    assert_eq!(manifest.edits, expected.collect::<Vec<_>>());
     assert_eq!(manifest.tail, Tail::Clean);
     assert_eq!(manifest.bytes, *starts.last().unwrap());
-    assert_eq!(
-        manifest.header,
-        ManifestHeader {
-            number: NUMBER,
-            salt: SALT,
-            base_end: starts[1]
-        }
-    );
+    assert_eq!(manifest.header, header(SALT, starts[1]));
+}
+
+fn header(salt: u64, base_end: u64) -> ManifestHeader {
+    ManifestHeader {
+        number: NUMBER,
+        salt,
+        base_end,
+    }
 }
 
 #[test]
@@ -73,15 +72,18 @@ fn creation_syncs_and_appending_does_not() {
     writer.append(&VersionEdit::default()).unwrap();
     assert!(dir.take_calls().is_empty());
     writer.append(&next_file(2)).unwrap();
-    assert!(
-        dir.take_calls()
-            .iter()
-            .all(|call| call.starts_with("append"))
-    );
+    let mut calls = dir.take_calls().into_iter();
+    assert!(calls.all(|call| call.starts_with("append")));
     assert!(writer.synced_bytes() < writer.bytes());
-    let syncer = writer.syncer();
-    syncer.sync().unwrap();
+    writer.syncer().sync().unwrap();
     assert_eq!(writer.synced_bytes(), writer.bytes());
+}
+
+/// Returns the number of records that begin at or before `at`, and where the last of them does.
+fn last_start(starts: &[u64], at: u64) -> (usize, u64) {
+    let count = starts.iter().filter(|start| **start <= at).count();
+    let last = count.checked_sub(1);
+    (last.unwrap_or(0), last.map_or(0, |last| starts[last]))
 }
 
 #[test]
@@ -91,27 +93,22 @@ fn every_cut_is_a_torn_tail_or_an_error() {
     for len in 0..bytes.len() {
         let result = read(&bytes[..len]);
         if (len as u64) < starts[1] {
-            let error = result.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Corruption, "cut at {len}");
+            let error = fails(result, ErrorKind::Corruption);
             assert_eq!(error.file_name(), Some(NAME));
             continue;
         }
         let manifest = result.unwrap();
-        let end = starts
-            .iter()
-            .rev()
-            .find(|start| **start <= len as u64)
-            .unwrap();
-        let whole = *end == len as u64;
-        let tail = if whole {
+        let (count, offset) = last_start(&starts, len as u64);
+        let is_whole = offset == len as u64;
+        let tail = if is_whole {
             Tail::Clean
         } else {
-            Tail::Torn { offset: *end }
+            Tail::Torn { offset }
         };
-        assert_eq!(manifest.tail, tail, "cut at {len}");
         assert_eq!(
-            manifest.edits.len(),
-            starts.iter().position(|start| start == end).unwrap()
+            (manifest.tail, manifest.edits.len()),
+            (tail, count),
+            "cut at {len}"
         );
     }
 }
@@ -127,25 +124,21 @@ fn every_changed_byte_is_damage_where_a_sync_is_known_and_a_torn_tail_beyond() {
         for damage in (0..8).map(|bit| 1u8 << bit).chain([0xff]) {
             let mut changed = bytes.clone();
             changed[at] ^= damage;
-            let start = *starts
-                .iter()
-                .rev()
-                .find(|start| **start <= at as u64)
-                .unwrap_or(&0);
-            match read(&changed) {
+            let (kept, offset) = last_start(&starts, at as u64);
+            let result = read(&changed);
+            assert_eq!(
+                result.is_err(),
+                (at as u64) < unsynced,
+                "byte {at} ^ {damage}"
+            );
+            match result {
                 Err(error) => {
-                    assert!((at as u64) < unsynced, "byte {at}: {error}");
                     assert_eq!(error.kind(), ErrorKind::Corruption, "byte {at}: {error}");
-                    assert_eq!(error.file_name(), Some(NAME));
-                    assert_eq!(error.file_offset(), Some(start));
+                    let place = (error.file_name(), error.file_offset());
+                    assert_eq!(place, (Some(NAME), Some(offset)));
                 }
                 Ok(manifest) => {
-                    assert!(
-                        at as u64 >= unsynced,
-                        "byte {at} ^ {damage} was not noticed"
-                    );
-                    assert_eq!(manifest.tail, Tail::Torn { offset: start });
-                    let kept = starts.iter().position(|offset| *offset == start).unwrap();
+                    assert_eq!(manifest.tail, Tail::Torn { offset });
                     assert_eq!(manifest.edits, whole.edits[..kept]);
                 }
             }
@@ -166,13 +159,8 @@ fn noise_behind_the_last_record_is_a_torn_tail() {
         }
         bytes.extend(tail);
         let manifest = read(&bytes).unwrap();
-        assert_eq!(
-            manifest.tail,
-            Tail::Torn {
-                offset: *starts.last().unwrap()
-            },
-            "seed {seed}"
-        );
+        let offset = *starts.last().unwrap();
+        assert_eq!(manifest.tail, Tail::Torn { offset }, "seed {seed}");
         assert_eq!(manifest.edits.len(), 6);
     }
 }
@@ -183,33 +171,30 @@ fn a_record_elsewhere_is_no_record() {
     let bytes = dir.bytes(NAME).unwrap();
     let last = usize::try_from(starts[2]).unwrap()..usize::try_from(starts[3]).unwrap();
     let copied = [&bytes[..], &bytes[last]].concat();
-    let manifest = read(&copied).unwrap();
-    assert_eq!(
-        manifest.tail,
-        Tail::Torn {
-            offset: bytes.len() as u64
-        }
-    );
+    let offset = bytes.len() as u64;
+    assert_eq!(read(&copied).unwrap().tail, Tail::Torn { offset });
     let renamed = MemoryDir::with("MANIFEST-000006", &bytes);
-    let error = read_manifest(&renamed, FileNumber(6)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Corruption);
+    fails(
+        read_manifest(&renamed, FileNumber(6)),
+        ErrorKind::Corruption,
+    );
 }
 
 #[test]
 fn a_newer_manifest_is_refused() {
-    let header = ManifestHeader {
-        number: NUMBER,
-        salt: 1,
-        base_end: 64,
-    };
+    let header = header(1, 64);
     read(&header.encode()).unwrap();
     for (version, features) in [(2, 0), (1, 1), (1, 1 << 63)] {
-        let error = read(&header.encode_with(version, features)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::FormatTooNew);
+        fails(
+            read(&header.encode_with(version, features)),
+            ErrorKind::FormatTooNew,
+        );
     }
     for base_end in [0, 63, 65, u64::MAX] {
-        let error = read(&ManifestHeader { base_end, ..header }.encode()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Corruption);
+        fails(
+            read(&ManifestHeader { base_end, ..header }.encode()),
+            ErrorKind::Corruption,
+        );
     }
 }
 
@@ -219,11 +204,8 @@ fn large_edits_are_read_through_a_small_buffer() {
     let mut writer = ManifestWriter::create(&dir, NUMBER, SALT, &[]).unwrap();
     let mut edits = Vec::new();
     for count in [1, 60_000, 1, 200_000, 3] {
-        let removed_tables = (0..count).collect();
-        let edit = VersionEdit {
-            removed_tables,
-            ..VersionEdit::default()
-        };
+        let mut edit = VersionEdit::default();
+        edit.removed_tables.extend(0..count);
         writer.append(&edit).unwrap();
         edits.push(edit);
     }
@@ -232,13 +214,7 @@ fn large_edits_are_read_through_a_small_buffer() {
 
 #[test]
 fn hostile_lengths_cost_no_more_than_linear_time() {
-    let mut bytes = ManifestHeader {
-        number: NUMBER,
-        salt: 1,
-        base_end: 64,
-    }
-    .encode()
-    .to_vec();
+    let mut bytes = header(1, 64).encode().to_vec();
     // Each byte of the tail starts a frame of about half a megabyte that claims everything up to
     // 0x0707 was synced.
     let len: usize = 1 << 20;
@@ -258,7 +234,7 @@ fn a_failed_append_or_sync_ends_a_manifest() {
         let base = writer.bytes();
         dir.fail(Some(failing));
         let failed = writer.append(&next_file(1)).and_then(|()| writer.sync());
-        assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io);
+        fails(failed, ErrorKind::Io);
         dir.fail(None);
         dir.take_calls();
         writer.append(&next_file(2)).unwrap_err();
@@ -279,27 +255,20 @@ fn current_names_a_manifest_and_nothing_else() {
     assert_eq!(read_current(&dir).unwrap(), Some(NUMBER));
     install_current(&dir, FileNumber(u64::MAX)).unwrap();
     assert_eq!(read_current(&dir).unwrap(), Some(FileNumber(u64::MAX)));
-    let bad: [&[u8]; 16] = [
-        b"",
-        b"\n",
-        b"MANIFEST-000005",
-        b"MANIFEST-000005\n\n",
-        b"MANIFEST-000005\r\n",
-        b" MANIFEST-000005\n",
-        b"MANIFEST-00005\n",
-        b"MANIFEST-0000005\n",
-        b"MANIFEST-\n",
+    let bad = "/\n/MANIFEST-000005/MANIFEST-000005\n\n/MANIFEST-000005\r\n/ MANIFEST-000005\n/\
+               MANIFEST-00005\n/MANIFEST-0000005\n/MANIFEST-\n/MANIFEST-18446744073709551616\n/\
+               manifest-000005\n/000005.log\n";
+    let others: [&[u8]; 4] = [
         b"../MANIFEST-000005\n",
         b"MANIFEST-../../5\n",
-        b"MANIFEST-18446744073709551616\n",
-        b"manifest-000005\n",
-        b"000005.log\n",
         b"\xff\xfe\n",
         &[b'M'; 5000],
     ];
-    for text in bad {
-        let error = read_current(&MemoryDir::with("CURRENT", text)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Corruption);
+    for text in bad.split('/').map(str::as_bytes).chain(others) {
+        let error = fails(
+            read_current(&MemoryDir::with("CURRENT", text)),
+            ErrorKind::Corruption,
+        );
         assert_eq!(error.file_name(), Some("CURRENT"));
     }
 }
@@ -308,17 +277,9 @@ fn current_names_a_manifest_and_nothing_else() {
 fn current_is_replaced_in_the_one_safe_order() {
     let dir = MemoryDir::default();
     install_current(&dir, NUMBER).unwrap();
-    assert_eq!(
-        dir.take_calls(),
-        [
-            "create 000005.tmp",
-            "append 000005.tmp 16",
-            "sync 000005.tmp",
-            "sync dir",
-            "rename 000005.tmp CURRENT",
-            "sync dir",
-        ]
-    );
+    let calls = "create 000005.tmp, append 000005.tmp 16, sync 000005.tmp, sync dir, \
+                 rename 000005.tmp CURRENT, sync dir";
+    assert_eq!(dir.take_calls().join(", "), calls);
     for step in ["create", "append", "sync 000006", "rename", "sync dir"] {
         let dir = MemoryDir::with("CURRENT", b"MANIFEST-000005\n");
         dir.fail(Some(step));
@@ -331,12 +292,7 @@ fn current_is_replaced_in_the_one_safe_order() {
 /// Checks how LevelDB's log reader and version edit parser read the header.
 #[test]
 fn leveldb_reads_the_header_as_a_comparator_it_does_not_have() {
-    let header = ManifestHeader {
-        number: NUMBER,
-        salt: SALT,
-        base_end: 64,
-    }
-    .encode();
+    let header = header(SALT, 64).encode();
     let stored = u32::from_le_bytes(header[..4].try_into().unwrap());
     let crc = stored.wrapping_sub(0xa282_ead8).rotate_left(15);
     assert_eq!(crc, crate::checksum::crc32c(&header[6..]));

@@ -38,10 +38,8 @@ fn manifest() -> (Vec<u8>, Vec<usize>) {
 fn salvaged(bytes: &[u8]) -> (Vec<u64>, Vec<FoundEdit>) {
     let env = MemEnv::new(Background::Stepped);
     let dir = env.open_dir(Path::new("/db"), true).unwrap();
-    dir.create("MANIFEST-000005")
-        .unwrap()
-        .append(bytes)
-        .unwrap();
+    let mut file = dir.create("MANIFEST-000005").unwrap();
+    file.append(bytes).unwrap();
     let mut salvage = ManifestSalvage::open(&*dir, FileNumber(5)).unwrap();
     let (mut edits, mut others) = (Vec::new(), Vec::new());
     while let Some(found) = salvage.advance().unwrap() {
