@@ -7,11 +7,12 @@ use cairndb_base::{Error, ErrorKind, Kind, Order, SEQ_MAX, hash64};
 
 use cairndb_env::{Env, RealEnv};
 
+use super::model::options;
 use super::support::*;
 use crate::table::page::Page;
 use crate::table::page::layout::Layout;
 use crate::table::read::source::{file_seed, seal};
-use crate::table::{Compression, Dictionary, PageAccess, PageWindow, Table, TableOptions};
+use crate::table::{Compression, Dictionary, PageAccess, PageWindow, Table};
 
 /// Reads every entry and compares it with `entries`; returns the first error.
 fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
@@ -42,37 +43,29 @@ fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
 fn grouped_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut entries = rows(350, &mut Rng(seed));
     entries.retain(|entry| entry.value.len() < 5000);
-    sort(&mut entries, &Order::Bytewise);
-    let (bytes, summary) = build(&entries, TableOptions::new(FILE));
-    assert!(modes(&bytes)[2] > 0);
-    (entries, bytes, summary.checksum)
+    let table = in_table(entries, Compression::default());
+    assert!(modes(&table.1)[2] > 0);
+    table
 }
 
 /// Returns entries whose values are stored against a dictionary, with their table and its checksum.
 fn dictionary_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut entries = records(180, &mut Rng(seed));
     entries.retain(|entry| entry.value.len() < 200);
-    sort(&mut entries, &Order::Bytewise);
-    let (bytes, summary) = build(&entries, TableOptions::new(FILE));
-    assert!(modes(&bytes)[3] > 0);
-    (entries, bytes, summary.checksum)
+    let table = in_table(entries, Compression::default());
+    assert!(modes(&table.1)[3] > 0);
+    table
 }
 
 /// Returns entries whose keys begin alike, so that their table has tie heads.
 fn tied_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
     let mut rng = Rng(seed);
-    let entry = |number| Entry {
-        key: format!(
-            "https://example.org/archive/{}/section-{}/{number:09}",
-            number % 2,
-            number / 60
-        )
-        .into_bytes(),
-        seq: 0,
-        kind: Kind::Put,
-        value: rng.bytes(250),
+    let key = |number| {
+        let (archive, section) = (number % 2, number / 60);
+        format!("https://example.org/archive/{archive}/section-{section}/{number:09}")
     };
-    let (entries, bytes, checksum) = in_table((0..120).map(entry).collect(), Compression::None);
+    let entries = puts(120, key, |_| rng.bytes(250));
+    let (entries, bytes, checksum) = in_table(entries, Compression::None);
     let table = open_with(bytes.clone(), &Order::Bytewise, checksum, Reach::Mapped);
     assert!(table.unwrap().meta.tie_levels > 1);
     (entries, bytes, checksum)
@@ -81,11 +74,7 @@ fn tied_table(seed: u64) -> (Vec<Entry>, Vec<u8>, u32) {
 /// Returns the entries in table order, the table of them, and its checksum.
 fn in_table(mut entries: Vec<Entry>, compression: Compression) -> (Vec<Entry>, Vec<u8>, u32) {
     sort(&mut entries, &Order::Bytewise);
-    let options = TableOptions {
-        compression,
-        ..TableOptions::new(FILE)
-    };
-    let (bytes, summary) = build(&entries, options);
+    let (bytes, summary) = build(&entries, options(&Order::Bytewise, compression));
     (entries, bytes, summary.checksum)
 }
 
@@ -180,15 +169,11 @@ fn check_index_alone(bytes: &[u8], checksum: u32) {
 #[test]
 fn every_truncation_is_noticed() {
     let (_, bytes, checksum) = small_table(0, Compression::Short);
-    for len in (0..bytes.len())
-        .step_by(512)
-        .chain(bytes.len() - 70..bytes.len())
-    {
+    let lengths = (0..bytes.len()).step_by(512);
+    for len in lengths.chain(bytes.len() - 70..bytes.len()) {
         for reach in [Reach::Mapped, Reach::Cached] {
-            let cut = bytes[..len].to_vec();
-            let error = open_with(cut, &Order::Bytewise, checksum, reach)
-                .expect_err("a cut table was opened");
-            assert_names_the_place(&error);
+            let cut = open_with(bytes[..len].to_vec(), &Order::Bytewise, checksum, reach);
+            assert_names_the_place(&cut.expect_err("a cut table was opened"));
         }
     }
 }
@@ -275,13 +260,8 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
     let (mut window, mut borrowed) = (PageWindow::default(), 0);
     let mut scratch = Vec::new();
     for forward in [true, false] {
-        let start = if forward {
-            cursor.first()
-        } else {
-            cursor.last()
-        };
         let mut taken = 0;
-        let mut step = start;
+        let mut step = begin(&mut cursor, forward);
         while step.is_ok() && cursor.valid() {
             let _ = (cursor.key().len(), cursor.seq(), cursor.kind());
             let _ = cursor.value().map(<[u8]>::len);
@@ -291,22 +271,14 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
             assert!(page.steps_before(bound, forward) <= page.steps(forward));
             taken += 1;
             if cursor.borrow_window(&mut window, taken % 9, forward) {
-                while if forward {
-                    window.step_forward()
-                } else {
-                    window.step_backward()
-                } {
+                while go_in(&mut window, forward) {
                     let _ = (window.key().len(), window.value().len());
                 }
                 cursor.return_window(&mut window);
                 borrowed += 1;
             }
             assert!(taken < steps * 100, "a forged table has no end");
-            step = if forward {
-                cursor.next()
-            } else {
-                cursor.prev()
-            };
+            step = go(&mut cursor, forward);
         }
     }
     for entry in entries.iter().step_by(7) {
@@ -380,15 +352,12 @@ fn lengths_that_nothing_is_stored_of_reserve_nothing() {
         page[32..34].copy_from_slice(&u16::MAX.to_le_bytes());
         let layout = Layout::parse(&page).unwrap();
         layout.validate(&page, &Order::Bytewise).unwrap();
-        let view = Page {
-            bytes: &page,
-            layout: &layout,
-        };
+        let (bytes, layout) = (&page[..], &layout);
+        let view = Page { bytes, layout };
         let (mut values, mut ends) = (Vec::new(), Vec::new());
-        let dictionary = Dictionary::default();
-        let read =
-            view.values()
-                .several_into(&(0..view.count()), &dictionary, &mut values, &mut ends);
+        let (all, dictionary) = (0..view.count(), Dictionary::default());
+        let stored = view.values();
+        let read = stored.several_into(&all, &dictionary, &mut values, &mut ends);
         assert!(read.is_err(), "mode {mode}");
         let reserved = values.capacity();
         assert!(reserved <= 255 * PAGE_BYTES, "mode {mode}: {reserved}");

@@ -2,28 +2,22 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{Kind, Order};
+use cairndb_base::Order;
 
 use super::model::{check_scans, copy, options};
 use super::support::*;
-use crate::table::{BoundLimits, Compression, Table, TableBuilder, ValueIn};
+use crate::table::{Compression, Table};
 
-const ROWS: u32 = 3000;
+const ROWS: usize = 3000;
 
 /// Returns a table of `entries` that may be deferred, and whether it was.
 fn table_of(entries: &[Entry]) -> (Vec<u8>, Table, bool) {
-    let sink = Sink::default();
     let to = options(&Order::Bytewise, Compression::Deferred);
-    let mut builder = TableBuilder::new(Box::new(sink.clone()), to);
-    for entry in entries {
-        let value = ValueIn::Raw(&entry.value);
-        builder
-            .add(&entry.key, entry.seq, entry.kind, value)
-            .unwrap();
-    }
-    let deferred = builder.is_deferred();
-    let summary = builder.finish(&BoundLimits::default()).unwrap();
-    let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
+    let mut deferred = false;
+    let (bytes, summary) = build_with(to, |builder| {
+        add_all(builder, entries);
+        deferred = builder.is_deferred();
+    });
     let order = Order::Bytewise;
     let table = open_with(bytes.clone(), &order, summary.checksum, Reach::Mapped).unwrap();
     let table = Arc::into_inner(table).expect("no other owner exists yet");
@@ -31,13 +25,11 @@ fn table_of(entries: &[Entry]) -> (Vec<u8>, Table, bool) {
 }
 
 fn entries(value: impl Fn(&mut Rng) -> Vec<u8>) -> Vec<Entry> {
-    let entry = |number: u32| Entry {
-        key: format!("{number:08}").into_bytes(),
-        seq: 0,
-        kind: Kind::Put,
-        value: value(&mut Rng(u64::from(number) + 1)),
-    };
-    (0..ROWS).map(entry).collect()
+    puts(
+        ROWS,
+        |n| format!("{n:08}"),
+        |n| value(&mut Rng(n as u64 + 1)),
+    )
 }
 
 /// Returns entries with values of one form, which compress only together.
@@ -54,10 +46,8 @@ fn values_that_shrink_together_stay_raw_until_a_merge_takes_them() {
     let (bytes, table, deferred) = table_of(&rows);
     let (as_they_are, _) = build(&rows, options(&Order::Bytewise, Compression::None));
     let (encoded, _) = build(&rows, options(&Order::Bytewise, Compression::Adaptive));
-    assert!(
-        deferred && bytes == as_they_are,
-        "raw, as without compression"
-    );
+    // Raw, as without compression.
+    assert!(deferred && bytes == as_they_are);
     assert!(10 * encoded.len() < 8 * bytes.len(), "encoding pays off");
 
     let table = Arc::new(table.with_deferred(true));

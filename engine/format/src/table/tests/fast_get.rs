@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo, hash64};
 
+use super::model::options;
 use super::support::*;
 use crate::table::read::get::{FastGet, FastPath};
 use crate::table::read::lookup::Lookup;
@@ -12,8 +13,7 @@ use crate::table::{Compression, Table, TableOptions};
 
 /// Returns the number of keys that the fast path answers, once their pages have been checked.
 fn answered(entries: &[Entry]) -> usize {
-    let (bytes, summary) = build(entries, TableOptions::new(FILE));
-    let table = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
+    let table = built(entries, TableOptions::new(FILE));
     let fast = FastPath::of(&table).expect("mapped");
     let mut value = Vec::new();
     for entry in entries {
@@ -36,10 +36,8 @@ fn answered(entries: &[Entry]) -> usize {
 fn entries(key: impl Fn(u64) -> Vec<u8>, value: impl Fn(u64, &mut Rng) -> Vec<u8>) -> Vec<Entry> {
     let mut rng = Rng(23);
     let entry = |number| Entry {
-        key: key(number),
         seq: 5,
-        kind: Kind::Put,
-        value: value(number, &mut rng),
+        ..put(key(number), value(number, &mut rng))
     };
     (0..6_000).map(entry).collect()
 }
@@ -63,35 +61,16 @@ fn usual_tables_take_the_fast_path() {
 
 #[test]
 fn what_is_not_usual_is_left_to_the_general_way() {
-    let operands = |number: u64| {
-        let kind = if number.is_multiple_of(50) {
-            Kind::Merge
-        } else {
-            Kind::Put
-        };
-        (format!("{number:016}").into_bytes(), kind)
-    };
-    let tailed = |number: u64| {
-        (
-            format!("{number:07}/tail of {}", number * 7919).into_bytes(),
-            Kind::Put,
-        )
-    };
-    let shapes: [&dyn Fn(u64) -> (Vec<u8>, Kind); 2] = [&operands, &tailed];
-    for shape in shapes {
-        let entries: Vec<Entry> = (0..6_000)
-            .map(|number| {
-                let (key, kind) = shape(number);
-                let value = vec![7; 60];
-                let seq = number % 3;
-                Entry {
-                    key,
-                    seq,
-                    kind,
-                    value,
-                }
-            })
-            .collect();
+    let digits = |number: u64| format!("{number:016}").into_bytes();
+    let tailed = |number: u64| format!("{number:07}/tail of {}", number * 7919).into_bytes();
+    let mut operands = entries(digits, |_, _| vec![7; 60]);
+    for entry in operands.iter_mut().step_by(50) {
+        entry.kind = Kind::Merge;
+    }
+    for mut entries in [operands, entries(tailed, |_, _| vec![7; 60])] {
+        for (number, entry) in (0..).zip(&mut entries) {
+            entry.seq = number % 3;
+        }
         assert_eq!(answered(&entries), 0);
     }
 }
@@ -99,12 +78,14 @@ fn what_is_not_usual_is_left_to_the_general_way() {
 /// Returns a table whose pages have all been checked. It has no filter, so that a get of an absent
 /// key looks for it.
 fn checked(entries: &[Entry], options: TableOptions) -> Arc<Table> {
-    let options = TableOptions {
-        filter_bits_per_key: 0,
-        ..options
-    };
-    let (bytes, summary) = build(entries, options);
-    let table = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();
+    let filter_bits_per_key = 0;
+    let table = built(
+        entries,
+        TableOptions {
+            filter_bits_per_key,
+            ..options
+        },
+    );
     table.check_pages().unwrap();
     table
 }
@@ -115,31 +96,28 @@ fn compare_ways(table: &Table, key: &[u8], snapshot: SeqNo) {
     let found = table.get(key, hash64(key), snapshot, &mut value).unwrap();
     let lookup = Lookup::new(table);
     let general = lookup.get(key, snapshot, &mut expected).unwrap();
-    assert_eq!(found, general, "{}", key.escape_ascii());
-    assert!(
-        found.is_none() || value == expected,
-        "{}",
-        key.escape_ascii()
-    );
+    let what = key.escape_ascii();
+    assert_eq!(found, general, "{what}");
+    assert!(found.is_none() || value == expected, "{what}");
 
     let (mut landed, mut found_value) = (b"rubbish".to_vec(), Vec::new());
-    let sought = table
-        .approach(key)
-        .seek(key, snapshot, &mut landed, &mut found_value, |_| true)
-        .unwrap();
+    let approach = table.approach(key);
+    let sought = approach.seek(key, snapshot, &mut landed, &mut found_value, |_| true);
+    let sought = sought.unwrap();
     let span = lookup.span_of(key).unwrap();
     let place = lookup.find(span, key, snapshot).unwrap();
     let Some(place) = place else {
-        return assert!(sought.is_none(), "{}", key.escape_ascii());
+        return assert!(sought.is_none(), "{what}");
     };
-    let page = place.unit.view();
+    let (page, dictionary) = (place.unit.view(), table.dictionary());
     let (mut general_key, mut general_value) = (Vec::new(), Vec::new());
     page.key_into(place.index, &mut general_key);
-    page.values()
-        .value_into(place.index, table.dictionary(), &mut general_value)
-        .unwrap();
-    assert_eq!(landed, general_key, "{}", key.escape_ascii());
-    assert!(found_value == general_value, "{}", key.escape_ascii());
+    let read = page
+        .values()
+        .value_into(place.index, dictionary, &mut general_value);
+    read.unwrap();
+    assert_eq!(landed, general_key, "{what}");
+    assert!(found_value == general_value, "{what}");
     let mark = sought.expect("the general path found one");
     let expected = page.mark(place.index);
     assert_eq!((mark.seq, mark.kind), (expected.seq, expected.kind));
@@ -177,16 +155,14 @@ fn both_ways_say_the_same_of_versions() {
         for spread in [2, 200, 60_000, 1 << 30, 1 << 50] {
             let mut entries: Vec<Entry> = Vec::new();
             for number in 0..1_500 {
-                let mut seqs: Vec<u64> =
-                    (0..rng.below(5)).map(|_| 7 + rng.next() % spread).collect();
+                let seqs = (0..rng.below(5)).map(|_| 7 + rng.next() % spread);
+                let mut seqs: Vec<u64> = seqs.collect();
                 seqs.sort_unstable();
                 seqs.dedup();
                 // Newest first.
                 entries.extend(seqs.into_iter().rev().map(|seq| Entry {
-                    key: key(number),
                     seq,
-                    kind: Kind::Put,
-                    value: classic_value(&mut rng),
+                    ..put(key(number), classic_value(&mut rng))
                 }));
             }
             let table = checked(&entries, TableOptions::new(FILE));
@@ -208,12 +184,8 @@ fn both_ways_say_the_same() {
     let keys: [&dyn Fn(u64) -> Vec<u8>; 2] = [&with_gaps, &ended];
     for (shape, key) in keys.into_iter().enumerate() {
         for values in 0..4 {
-            for (seq, kind) in [
-                (0, Kind::Put),
-                (9, Kind::Put),
-                (0, Kind::Delete),
-                (0, Kind::Pointer),
-            ] {
+            let (put, delete, pointed) = (Kind::Put, Kind::Delete, Kind::Pointer);
+            for (seq, kind) in [(0, put), (9, put), (0, delete), (0, pointed)] {
                 let value = |number: usize, rng: &mut Rng| match (kind, values) {
                     (Kind::Delete, _) => Vec::new(),
                     (Kind::Pointer, _) => pointer(rng).encode().to_vec(),
@@ -230,18 +202,9 @@ fn both_ways_say_the_same() {
                         value: value(number as usize, &mut rng),
                     })
                     .collect();
-                let compression = if values == 3 {
-                    Compression::None
-                } else {
-                    Compression::Adaptive
-                };
-                let table = checked(
-                    &entries,
-                    TableOptions {
-                        compression,
-                        ..TableOptions::new(FILE)
-                    },
-                );
+                let ways = [Compression::Adaptive, Compression::None];
+                let compression = ways[usize::from(values == 3)];
+                let table = checked(&entries, options(&Order::Bytewise, compression));
                 println!("keys {shape}, values {values}, number {seq}, {kind:?}");
                 for probe in probes(&entries, &mut rng) {
                     for snapshot in [SEQ_MAX, 8] {

@@ -55,34 +55,20 @@ fn heads_of_a_page_are_those_of_its_keys() {
         let mut entries = entries_of_shape(seed as usize % KEY_SHAPES, 400, &mut rng);
         if seed % 4 == 0 {
             // Several pages of a thousand keys each, too many to decode at once.
-            entries = (0..4000_u64)
-                .map(|number| Entry {
-                    key: format!(
-                        "{:014}{}",
-                        number * 7,
-                        ["", "00", "0000000"][seed as usize % 3]
-                    )
-                    .into_bytes(),
-                    seq: 0,
-                    kind: Kind::Delete,
-                    value: Vec::new(),
-                })
-                .collect();
+            let ending = ["", "00", "0000000"][seed as usize % 3];
+            entries = puts(4000, |n| format!("{:014}{ending}", n * 7), |_| Vec::new());
+            for entry in &mut entries {
+                entry.kind = Kind::Delete;
+            }
         }
         let order = Order::Bytewise;
         sort(&mut entries, &order);
-        let (bytes, summary) = build(&entries, options(&order, Compression::Short));
-        let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+        let table = built(&entries, options(&order, Compression::Short));
         let (first, last) = (&entries[0].key, &entries[entries.len() - 1].key);
         let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
         let longer = rng.below(first.len() + 1);
-        for prefix in [
-            &first[..shared],
-            &first[..shared / 2],
-            &first[..longer],
-            &[],
-        ] {
-            let rule = HeadRule::new(&order, prefix.to_vec());
+        for len in [shared, shared / 2, longer, 0] {
+            let rule = HeadRule::new(&order, first[..len].to_vec());
             whole += check_heads(&table, &entries, &rule, &mut rng);
         }
     }

@@ -3,16 +3,12 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{ErrorKind, Kind, Order, SEQ_MAX, hash64};
+use cairndb_base::{ErrorKind, Order, SEQ_MAX, hash64};
 
 use super::model::{check_probe, options};
 use super::support::*;
 use crate::table::read::source::{file_seed, seal};
 use crate::table::{Compression, Table};
-
-fn reverse() -> Order {
-    Order::Custom(Arc::new(Reverse))
-}
 
 /// Returns entries with keys of a few bytes to a few hundred, some in so many versions that they
 /// fill pages.
@@ -31,12 +27,11 @@ fn entries_in(order: &Order, count: usize, rng: &mut Rng) -> Vec<Entry> {
             1..=20 => 3,
             _ => 1,
         };
+        // Some entries take pages of their own.
+        let len = if number % 997 == 3 { 5_000 } else { 100 };
         entries.extend((0..versions).map(|version| Entry {
-            key: key.clone(),
             seq: 9 + version,
-            kind: Kind::Put,
-            // Some entries take pages of their own.
-            value: rng.bytes(if number % 997 == 3 { 5_000 } else { 100 }),
+            ..put(&key[..], rng.bytes(len))
         }));
     }
     sort(&mut entries, order);
@@ -112,8 +107,8 @@ fn every_flipped_byte_of_a_key_page_is_noticed() {
             get_all(&table, &entries).expect_err("damage was missed"),
         ] {
             assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
-            assert_eq!(error.file_name(), Some("000007.tbl"), "{error}");
-            assert_eq!(error.file_offset(), Some((at / 4096 * 4096) as u64));
+            let place = (error.file_name(), error.file_offset());
+            assert_eq!(place, (Some("000007.tbl"), Some((at / 4096 * 4096) as u64)));
         }
     }
 }
@@ -154,10 +149,8 @@ fn forged_key_pages_never_panic_and_verify_notices_them() {
             let _ = table.approximate_offset(&entry.key);
         }
         // Unused room after the last key has no meaning, either.
-        assert!(
-            !unused || !lies || get_all(&table, &entries).is_ok(),
-            "round {round}"
-        );
+        let is_right = !unused || !lies || get_all(&table, &entries).is_ok();
+        assert!(is_right, "round {round}");
     }
     assert!(refused > 1_000 && accepted > 10, "{refused} and {accepted}");
 }

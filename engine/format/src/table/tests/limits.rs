@@ -3,9 +3,10 @@
 use cairndb_base::limits::KEY_BYTES_MAX;
 use cairndb_base::{ErrorKind, Kind, Order, SEQ_MAX, hash64};
 
-use super::model::options;
+use super::model::{check_scans, options};
 use super::support::*;
 use crate::table::{BoundLimits, Compression, TableBuilder, TableOptions, ValueIn};
+use crate::testing::fails;
 
 fn builder() -> TableBuilder {
     TableBuilder::new(Box::new(Sink::default()), TableOptions::new(FILE))
@@ -14,48 +15,33 @@ fn builder() -> TableBuilder {
 #[test]
 fn entries_out_of_order_are_refused() {
     let mut builder = builder();
-    let mut add = |key: &[u8], seq| {
-        builder
-            .add(key, seq, Kind::Put, ValueIn::Raw(b"v"))
-            .map_err(|error| error.kind())
-    };
-    assert_eq!(add(b"b", 5), Ok(()));
-    assert_eq!(add(b"a", 9), Err(ErrorKind::InvalidArgument));
-    assert_eq!(add(b"b", 5), Err(ErrorKind::InvalidArgument));
-    assert_eq!(add(b"b", 6), Err(ErrorKind::InvalidArgument));
-    assert_eq!(add(b"b", 4), Ok(()));
-    assert_eq!(add(b"c", SEQ_MAX), Ok(()));
-    assert_eq!(add(b"d", SEQ_MAX + 1), Err(ErrorKind::InvalidArgument));
+    let mut add = |key: &[u8], seq| builder.add(key, seq, Kind::Put, ValueIn::Raw(b"v"));
+    add(b"b", 5).unwrap();
+    fails(add(b"a", 9), ErrorKind::InvalidArgument);
+    fails(add(b"b", 5), ErrorKind::InvalidArgument);
+    fails(add(b"b", 6), ErrorKind::InvalidArgument);
+    add(b"b", 4).unwrap();
+    add(b"c", SEQ_MAX).unwrap();
+    fails(add(b"d", SEQ_MAX + 1), ErrorKind::InvalidArgument);
 }
 
 #[test]
 fn an_empty_table_is_refused() {
-    let kind = builder()
-        .finish(&BoundLimits::default())
-        .map_err(|error| error.kind());
-    assert_eq!(kind, Err(ErrorKind::InvalidArgument));
+    let finished = builder().finish(&BoundLimits::default());
+    fails(finished, ErrorKind::InvalidArgument);
 }
 
 #[test]
 fn the_longest_key_is_taken_and_one_byte_more_is_not() {
     let mut long = vec![b'k'; KEY_BYTES_MAX + 1];
     let refused = builder().add(&long, 1, Kind::Put, ValueIn::Raw(b"v"));
-    assert_eq!(
-        refused.map_err(|error| error.kind()),
-        Err(ErrorKind::InvalidArgument)
-    );
+    fails(refused, ErrorKind::InvalidArgument);
     long.pop();
     let entries = [
-        (b"a".to_vec(), b"small".to_vec()),
-        (long.clone(), vec![b'v'; 3_000_000]),
-        (b"z".to_vec(), Rng(3).bytes(2_000_000)),
-    ]
-    .map(|(key, value)| Entry {
-        key,
-        seq: 1,
-        kind: Kind::Put,
-        value,
-    });
+        put("a", "small"),
+        put(long.clone(), vec![b'v'; 3_000_000]),
+        put("z", Rng(3).bytes(2_000_000)),
+    ];
     let (bytes, summary) = build(&entries, TableOptions::new(FILE));
     for reach in [Reach::Mapped, Reach::Cached] {
         let order = Order::Bytewise;
@@ -67,47 +53,25 @@ fn the_longest_key_is_taken_and_one_byte_more_is_not() {
             let found = table.get(&entry.key, hash, SEQ_MAX, &mut scratch).unwrap();
             assert!(found.is_some() && scratch == entry.value);
         }
-        let mut cursor = table.cursor();
-        cursor.last().unwrap();
-        for entry in entries.iter().rev() {
-            assert!(cursor.key() == entry.key && cursor.value().unwrap() == entry.value);
-            cursor.prev().unwrap();
-        }
+        check_scans(&table, &entries, "long");
     }
 }
 
 #[test]
 fn values_of_every_size_around_a_page_are_kept() {
-    let order = Order::Bytewise;
     for compression in [Compression::None, Compression::Short] {
         let mut rng = Rng(11);
-        let entries: Vec<Entry> = (3900..4200)
-            .chain(65_500..65_560)
-            .map(|len| Entry {
-                key: format!("{len:08}").into_bytes(),
-                seq: 3,
-                kind: Kind::Put,
-                value: if len % 2 == 0 {
-                    vec![b'v'; len]
-                } else {
-                    rng.bytes(len)
-                },
-            })
-            .collect();
-        let options = TableOptions {
-            compression,
-            ..TableOptions::new(FILE)
+        let entry = |len| {
+            let value = match len % 2 {
+                0 => vec![b'v'; len],
+                _ => rng.bytes(len),
+            };
+            put(format!("{len:08}"), value)
         };
-        let (bytes, summary) = build(&entries, options);
-        let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
+        let entries: Vec<Entry> = (3900..4200).chain(65_500..65_560).map(entry).collect();
+        let table = built(&entries, options(&Order::Bytewise, compression));
         table.verify().unwrap();
-        let mut cursor = table.cursor();
-        cursor.first().unwrap();
-        for entry in &entries {
-            assert!(cursor.key() == entry.key && cursor.value().unwrap() == entry.value);
-            cursor.next().unwrap();
-        }
-        assert!(!cursor.valid());
+        check_scans(&table, &entries, "around a page");
     }
 }
 
@@ -123,17 +87,13 @@ fn tombstones_cost_a_builder_their_filter_and_no_more() {
                 0 => (Kind::Put, &[7; 100][..]),
                 _ => (Kind::Delete, &[][..]),
             };
-            let key = format!("{n:016}");
-            builder
-                .add(key.as_bytes(), 1, kind, ValueIn::Raw(value))
-                .unwrap();
+            let (key, value) = (format!("{n:016}"), ValueIn::Raw(value));
+            builder.add(key.as_bytes(), 1, kind, value).unwrap();
             most = most.max(builder.memory_bytes().saturating_sub(4 * (n + 1)));
         }
         assert!(most < 400 << 10, "{most} bytes besides the hashes of keys");
-        assert_eq!(
-            builder.finish(&BoundLimits::default()).unwrap().entries,
-            150_000
-        );
+        let summary = builder.finish(&BoundLimits::default()).unwrap();
+        assert_eq!(summary.entries, 150_000);
     }
 }
 
@@ -143,20 +103,16 @@ fn tombstones_cost_a_builder_their_filter_and_no_more() {
 fn versions_of_the_empty_key_without_values_do_not_wait_for_ever() {
     const COUNT: u64 = 100_000;
     let options = options(&Order::Bytewise, Compression::Adaptive);
-    let sink = Sink::default();
-    let mut builder = TableBuilder::new(Box::new(sink.clone()), options);
     let mut most = 0;
-    for n in 0..COUNT {
-        // Values that make the table choose groups.
-        let value = [n.to_le_bytes(), [7; 8]].concat();
-        let value = if n < 3000 { &value[..] } else { b"" };
-        builder
-            .add(b"", COUNT - n, Kind::Merge, ValueIn::Raw(value))
-            .unwrap();
-        most = most.max(builder.memory_bytes());
-    }
-    let summary = builder.finish(&BoundLimits::default()).unwrap();
-    let bytes = sink.bytes.lock().unwrap().clone();
+    let (bytes, summary) = build_with(options, |builder| {
+        for n in 0..COUNT {
+            // Values that make the table choose groups.
+            let value = [n.to_le_bytes(), [7; 8]].concat();
+            let value = ValueIn::Raw(if n < 3000 { &value } else { b"" });
+            builder.add(b"", COUNT - n, Kind::Merge, value).unwrap();
+            most = most.max(builder.memory_bytes());
+        }
+    });
     assert!(modes(&bytes)[2] > 0, "groups were chosen");
     assert!(most < 2 << 20, "{most} bytes");
     let table = open_with(bytes, &Order::Bytewise, summary.checksum, Reach::Mapped).unwrap();

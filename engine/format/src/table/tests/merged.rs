@@ -6,7 +6,7 @@ use cairndb_base::{Kind, Order};
 
 use super::model::{check_probe, check_scans, check_summary, options};
 use super::support::*;
-use crate::table::{BoundLimits, Compression, TableBuilder, TableCursor, TableSummary, ValueIn};
+use crate::table::{Compression, TableCursor, TableSummary, ValueIn};
 
 /// Compacts tables stored in different ways, together with entries that are not stored yet.
 fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSummary) {
@@ -16,60 +16,49 @@ fn merged(entries: &[Entry], order: &Order, rng: &mut Rng) -> (Vec<u8>, TableSum
         let runs = 1 + rng.below(entries.len());
         (0..entries.len()).map(|n| n / runs % 3).collect()
     };
-    let mut sources = Vec::new();
-    for (number, compression) in [Compression::Short, Compression::Adaptive]
-        .into_iter()
-        .enumerate()
-    {
-        let own = entries
-            .iter()
-            .zip(&from)
-            .filter(|(_, from)| **from == number);
+    let source = |(number, compression): (usize, Compression)| {
+        let own = entries.iter().zip(&from);
+        let own = own.filter(|(_, from)| **from == number);
         let own: Vec<Entry> = own.map(|(entry, _)| entry.clone()).collect();
-        sources.push((!own.is_empty()).then(|| {
-            let (bytes, summary) = build(&own, options(order, compression));
-            let table = open_with(bytes, order, summary.checksum, Reach::Mapped).unwrap();
-            let mut cursor = table.cursor();
+        (!own.is_empty()).then(|| {
+            let mut cursor = built(&own, options(order, compression)).cursor();
             cursor.first().unwrap();
             cursor
-        }));
-    }
-    let sink = Sink::default();
+        })
+    };
+    let mut sources = [(0, Compression::Short), (1, Compression::Adaptive)].map(source);
     let mut to = options(order, Compression::Adaptive);
     if rng.below(2) == 0 {
         let tables = sources.iter().flatten().map(TableCursor::table);
         let mut dictionaries = tables.map(|table| Arc::clone(table.dictionary()));
         to.dictionary = dictionaries.next_back();
     }
-    let mut builder = TableBuilder::new(Box::new(sink.clone()), to);
-    for (entry, from) in entries.iter().zip(from) {
-        if let Some(Some(cursor)) = sources.get_mut(from) {
-            let stored = cursor.entry().unwrap();
-            builder
-                .add(&entry.key, stored.seq, stored.kind, stored.value)
-                .unwrap();
-            cursor.next().unwrap();
-        } else {
-            let value = ValueIn::Raw(&entry.value);
-            builder
-                .add(&entry.key, entry.seq, entry.kind, value)
-                .unwrap();
+    let (mut memory, mut estimate) = (0, 0);
+    let (bytes, summary) = build_with(to, |builder| {
+        for (entry, from) in entries.iter().zip(&from) {
+            if let Some(Some(cursor)) = sources.get_mut(*from) {
+                let stored = cursor.entry().unwrap();
+                let added = builder.add(&entry.key, stored.seq, stored.kind, stored.value);
+                added.unwrap();
+                cursor.next().unwrap();
+            } else {
+                let value = ValueIn::Raw(&entry.value);
+                builder
+                    .add(&entry.key, entry.seq, entry.kind, value)
+                    .unwrap();
+            }
+            let again = ValueIn::Raw(b"again");
+            let added = builder.add(&entry.key, entry.seq, entry.kind, again);
+            assert!(added.is_err());
         }
-        assert!(
-            builder
-                .add(&entry.key, entry.seq, entry.kind, ValueIn::Raw(b"again"))
-                .is_err()
-        );
-    }
-    let (memory, estimate) = (builder.memory_bytes(), builder.bytes_estimate());
-    let summary = builder.finish(&BoundLimits::default()).unwrap();
+        (memory, estimate) = (builder.memory_bytes(), builder.bytes_estimate());
+    });
     assert!(memory < (4 << 20), "{memory} bytes held");
+    let found = summary.bytes;
     assert!(
-        summary.bytes < estimate + (128 << 10),
-        "{} bytes, {estimate} estimated",
-        summary.bytes
+        found < estimate + (128 << 10),
+        "{found} bytes, {estimate} estimated"
     );
-    let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
     (bytes, summary)
 }
 
@@ -105,7 +94,7 @@ fn merged_tables_answer_as_a_sorted_list() {
     for seed in 500..540u64 {
         let mut rng = Rng(seed);
         let order = if seed % 4 == 3 {
-            Order::Custom(Arc::new(Reverse))
+            reverse()
         } else {
             Order::Bytewise
         };

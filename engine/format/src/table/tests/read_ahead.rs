@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use cairndb_base::{Kind, Order, Result, SEQ_MAX};
+use cairndb_base::{Order, Result, SEQ_MAX};
 use cairndb_env::{Access, MappedBytes, Mapping, ReadFile};
 
-use super::support::{Entry, FILE, build};
+use super::support::{FILE, build, puts};
 use crate::table::{PageAccess, Table, TableOptions};
 
 const PAGE: usize = 4096;
@@ -67,28 +67,18 @@ fn key(number: u32) -> Vec<u8> {
 
 /// Returns a table of a few hundred pages, none of them touched.
 fn table() -> (Arc<Requests>, Arc<Table>) {
-    let entry = |number: u32| Entry {
-        key: key(number),
-        seq: 1,
-        kind: Kind::Put,
-        value: (0..900u32)
-            .map(|at| (number.wrapping_mul(at | 1) >> 7) as u8)
-            .collect(),
+    let value = |number: usize| {
+        let bytes = (0..900u32).map(|at| ((number as u32).wrapping_mul(at | 1) >> 7) as u8);
+        bytes.collect()
     };
-    let entries: Vec<Entry> = (0..2_000).map(entry).collect();
+    let entries = puts(2_000, |number| key(number as u32), value);
     let (bytes, summary) = build(&entries, TableOptions::new(FILE));
     let requests = Arc::new(Requests {
         bytes,
         ..Requests::default()
     });
-    let file = Arc::new(File(requests.clone()));
-    let table = Table::open(
-        file,
-        FILE,
-        &Order::Bytewise,
-        PageAccess::Mapped(None),
-        summary.checksum,
-    );
+    let (file, access) = (Arc::new(File(requests.clone())), PageAccess::Mapped(None));
+    let table = Table::open(file, FILE, &Order::Bytewise, access, summary.checksum);
     (requests, Arc::new(table.unwrap()))
 }
 
@@ -107,11 +97,8 @@ fn a_scan_asks_once_for_every_page_in_windows_that_grow() {
     let units = table.summary().bytes as usize / PAGE;
     let mut cursor = table.cursor();
     cursor.first().unwrap();
-    assert_eq!(
-        requests.take(),
-        [vec![], vec![]],
-        "the first page is touched"
-    );
+    // The first page is touched.
+    assert_eq!(requests.take(), [vec![], vec![]]);
     while cursor.valid() {
         cursor.next().unwrap();
     }
@@ -120,11 +107,8 @@ fn a_scan_asks_once_for_every_page_in_windows_that_grow() {
     assert_eq!(read[0], 1..25, "a window and the next");
     for ranges in [read, mapped] {
         let all = covered(ranges);
-        assert!(
-            all.start == 1 && all.end > units * 9 / 10,
-            "{all:?} of {units}"
-        );
-        assert!(all.end <= units);
+        assert_eq!(all.start, 1);
+        assert!(all.end > units * 9 / 10 && all.end <= units, "{all:?}");
     }
     cursor.first().unwrap();
     while cursor.valid() {
@@ -142,8 +126,7 @@ fn a_scan_backwards_asks_as_well() {
         cursor.prev().unwrap();
     }
     let [read, mapped] = requests.take();
-    assert_eq!(mapped[0].len(), 8);
-    assert_eq!(mapped[1].len(), 16);
+    assert_eq!([mapped[0].len(), mapped[1].len()], [8, 16]);
     for ranges in [read, mapped] {
         assert_eq!(covered(ranges).start, 0);
     }
@@ -159,8 +142,9 @@ fn a_seek_and_a_few_steps_ask_for_little() {
         for _ in 0..40 {
             cursor.next().unwrap();
         }
-        let [read, mapped] = requests.take();
-        assert_eq!(mapped.iter().map(Range::len).sum::<usize>(), 8);
-        assert_eq!(read.iter().map(Range::len).sum::<usize>(), 24);
+        let counts = requests
+            .take()
+            .map(|it| it.iter().map(Range::len).sum::<usize>());
+        assert_eq!(counts, [24, 8]);
     }
 }

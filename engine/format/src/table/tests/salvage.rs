@@ -15,9 +15,8 @@ type Units = Vec<(u32, u32, Vec<Entry>)>;
 /// Returns what salvage finds, and the number of damaged pages.
 fn salvaged(bytes: Vec<u8>) -> (Units, usize) {
     let file: Arc<dyn ReadFile> = image(bytes);
-    let dictionary = TableFacts::read(&file, FILE)
-        .ok()
-        .map(|facts| facts.dictionary);
+    let facts = TableFacts::read(&file, FILE).ok();
+    let dictionary = facts.map(|facts| facts.dictionary);
     let mut salvage = TableSalvage::new(file, FILE, &Order::Bytewise, dictionary);
     let (mut units, mut damaged) = (Units::new(), 0);
     while let Some((at, found)) = salvage.advance().unwrap() {

@@ -2,55 +2,35 @@
 
 use std::sync::Arc;
 
-use cairndb_base::Kind;
+use cairndb_base::{Kind, Order};
 
-use super::support::{Entry, FILE, Reach, Rng, build, classic_value, open_with, row_value};
+use super::model::options;
+use super::support::*;
 use crate::table::{Compression, PageWindow, Table, TableCursor, TableOptions};
 
 const ENTRIES: usize = 2000;
 
 type KeyOf = fn(usize) -> String;
 
-fn put(key: Vec<u8>, value: Vec<u8>) -> Entry {
-    Entry {
-        key,
-        seq: 0,
-        kind: Kind::Put,
-        value,
-    }
-}
-
-fn entries(mut value: impl FnMut(usize) -> Vec<u8>) -> Vec<Entry> {
-    let entry = |number: usize| put(format!("{number:08}").into_bytes(), value(number));
-    (0..ENTRIES).map(entry).collect()
+fn entries(value: impl FnMut(usize) -> Vec<u8>) -> Vec<Entry> {
+    puts(ENTRIES, |number| format!("{number:08}"), value)
 }
 
 /// Goes through the table as a user's cursor does, with a window if there is one. Returns the
 /// entries and how many of them came from a window.
 fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
     let mut cursor = table.cursor();
-    if forward {
-        cursor.first().unwrap();
-    } else {
-        cursor.last().unwrap();
-    }
+    begin(&mut cursor, forward).unwrap();
     let mut window = PageWindow::default();
     let (mut found, mut borrowed) = (Vec::new(), 0);
-    let mut show = |key: &[u8], value: &[u8]| {
-        found.push(put(key.to_vec(), value.to_vec()));
-    };
+    let mut show = |key: &[u8], value: &[u8]| found.push(put(key, value));
     while cursor.valid() {
         cursor.load_value().unwrap();
         if cursor.borrow_window(&mut window, usize::MAX, forward) {
             loop {
                 show(window.key(), window.value());
                 borrowed += 1;
-                let goes = if forward {
-                    window.step_forward()
-                } else {
-                    window.step_backward()
-                };
-                if !goes {
+                if !go_in(&mut window, forward) {
                     break;
                 }
             }
@@ -58,11 +38,7 @@ fn scan(table: &Arc<Table>, forward: bool) -> (Vec<Entry>, usize) {
         } else {
             show(cursor.key(), cursor.loaded());
         }
-        if forward {
-            cursor.next().unwrap();
-        } else {
-            cursor.prev().unwrap();
-        }
+        go(&mut cursor, forward).unwrap();
     }
     (found, borrowed)
 }
@@ -73,10 +49,7 @@ fn check(what: &str, compression: Compression, borrows: bool, value: impl FnMut(
 }
 
 fn check_model(what: &str, compression: Compression, borrows: bool, mut model: Vec<Entry>) {
-    let options = TableOptions {
-        compression,
-        ..TableOptions::new(FILE)
-    };
+    let options = options(&Order::Bytewise, compression);
     let (bytes, summary) = build(&model, options.clone());
     for reach in [Reach::Mapped, Reach::Cached, Reach::Unmapped] {
         let table = open_with(bytes.clone(), &options.order, summary.checksum, reach).unwrap();
@@ -99,52 +72,36 @@ fn wander(
     forward: bool,
 ) -> usize {
     cursor.load_value().unwrap();
-    if !cursor.borrow_window(window, steps, forward) {
-        if forward {
-            cursor.next().unwrap();
-            return at + 1;
-        }
-        cursor.prev().unwrap();
-        return at.wrapping_sub(1);
+    let mut gone = 1;
+    if cursor.borrow_window(window, steps, forward) {
+        gone = (0..steps).take_while(|_| go_in(window, forward)).count();
+        assert!(gone > 0 && window.gone() == gone);
+        cursor.return_window(window);
+    } else {
+        go(cursor, forward).unwrap();
     }
-    let mut gone = 0;
-    while gone < steps
-        && if forward {
-            window.step_forward()
-        } else {
-            window.step_backward()
-        }
-    {
-        gone += 1;
+    if forward {
+        at + gone
+    } else {
+        at.wrapping_sub(gone)
     }
-    assert!((1..=steps).contains(&gone) && window.gone() == gone);
-    cursor.return_window(window);
-    if forward { at + gone } else { at - gone }
 }
 
 /// Entries decoded ahead are still correct when a scan turns or jumps away and comes back.
 #[test]
 fn scans_that_begin_with_a_seek_turn_as_they_like() {
     let mut rng = Rng(7);
+    let long_key = |n| format!("{}{n:05}", "p".repeat(3 * 1024));
+    let several = |n: usize| n.to_string().repeat(n % 9).into_bytes();
     let models = [
         ("alike", entries(|_| classic_value(&mut rng))),
-        (
-            "of several lengths",
-            entries(|n| n.to_string().repeat(n % 9).into_bytes()),
-        ),
+        ("of several lengths", entries(several)),
         ("in groups", entries(|n| n.to_le_bytes().to_vec())),
         ("of records", entries(|n| row_value(n, &mut rng))),
         ("none", entries(|_| Vec::new())),
         (
             "with long keys",
-            (0..ENTRIES)
-                .map(|n| {
-                    put(
-                        format!("{}{n:05}", "p".repeat(3 * 1024)).into_bytes(),
-                        vec![7; n % 50],
-                    )
-                })
-                .collect(),
+            puts(ENTRIES, long_key, |n| vec![7; n % 50]),
         ),
     ];
     for (what, model) in models {
@@ -184,12 +141,7 @@ fn scans_that_begin_with_a_seek_turn_as_they_like() {
 fn a_cursor_goes_on_where_a_window_ended() {
     let model = entries(|n| n.to_string().repeat(9).into_bytes());
     for compression in [Compression::None, Compression::default()] {
-        let options = TableOptions {
-            compression,
-            ..TableOptions::new(FILE)
-        };
-        let (bytes, summary) = build(&model, options.clone());
-        let table = open_with(bytes, &options.order, summary.checksum, Reach::Mapped).unwrap();
+        let table = built(&model, options(&Order::Bytewise, compression));
         let (mut cursor, mut window) = (table.cursor(), PageWindow::default());
         cursor.first().unwrap();
         let (mut at, mut windows) = (0, 0);
@@ -232,73 +184,50 @@ fn a_cursor_goes_on_where_a_window_ended() {
 #[test]
 fn pages_are_lent_however_their_values_are_stored() {
     let mut rng = Rng(1);
-    check("raw, of one length", Compression::None, true, |_| {
-        rng.bytes(40)
-    });
-    check("raw, of several lengths", Compression::None, true, |n| {
-        rng.bytes(n % 90)
-    });
-    check("raw and long", Compression::None, true, |_| rng.bytes(1900));
-    check("empty", Compression::default(), true, |_| Vec::new());
-    check("encoded alone", Compression::default(), true, |_| {
-        classic_value(&mut rng)
-    });
-    check(
-        "encoded and not",
-        Compression::default(),
-        true,
-        |n| match n % 3 {
-            0 => classic_value(&mut rng),
-            _ => rng.bytes(100),
-        },
-    );
-    check("sharing structure", Compression::default(), true, |n| {
+    let (raw, encoded) = (Compression::None, Compression::default());
+    check("of one length", raw, true, |_| rng.bytes(40));
+    check("of several lengths", raw, true, |n| rng.bytes(n % 90));
+    check("long", raw, true, |_| rng.bytes(1900));
+    check("one to a page", raw, false, |_| rng.bytes(5000));
+    check("empty", encoded, true, |_| Vec::new());
+    check("alone", encoded, true, |_| classic_value(&mut rng));
+    check("sharing structure", encoded, true, |n| {
         row_value(n, &mut rng)
     });
-    check("one to a page", Compression::None, false, |_| {
-        rng.bytes(5000)
+    check("encoded and not", encoded, true, |n| match n % 3 {
+        0 => classic_value(&mut rng),
+        _ => rng.bytes(100),
     });
 }
 
 #[test]
 fn pages_are_lent_whatever_their_keys_are() {
-    let shapes: &[(&str, KeyOf)] = &[
-        ("of 40 bytes", |n| format!("{n:040}")),
-        ("of 40 bytes, little in common", |n| {
-            format!("{n:08}{n:032}")
-        }),
-        ("of several lengths", |n| format!("user{}/{n}", n % 37)),
-        ("begun by others", |n| {
-            "k".repeat(n / 16) + &"l".repeat(n % 16)
-        }),
-        ("with a long prefix", |n| {
-            format!("{}{n:05}", "prefix/".repeat(8))
-        }),
-        ("with a long prefix, and tails", |n| {
-            format!("{}{n:05}{}", "prefix/".repeat(8), "tail".repeat(n % 5))
-        }),
-        ("that end alike", |n| format!("{n:05}/name")),
-        ("with a long ending", |n| {
-            format!("{n:05}{}", "/ending".repeat(8))
-        }),
-        ("with a long prefix, and an ending", |n| {
-            format!("{}{n:05}/name", "prefix/".repeat(8))
-        }),
-        ("too many bytes together", |n| {
-            format!("{}{n:05}", "p".repeat(1000))
-        }),
-        ("too many bytes together, in their ending", |n| {
-            format!("{n:05}{}", "x".repeat(3000))
-        }),
-        ("one to a page", |n| format!("{n:05}").repeat(600)),
+    let shapes: [KeyOf; 12] = [
+        |n| format!("{n:040}"),
+        |n| format!("{n:08}{n:032}"),
+        |n| format!("user{}/{n}", n % 37),
+        // Begun by others.
+        |n| "k".repeat(n / 16) + &"l".repeat(n % 16),
+        |n| format!("{}{n:05}", "prefix/".repeat(8)),
+        |n| format!("{}{n:05}{}", "prefix/".repeat(8), "tail".repeat(n % 5)),
+        |n| format!("{n:05}/name"),
+        |n| format!("{n:05}{}", "/ending".repeat(8)),
+        |n| format!("{}{n:05}/name", "prefix/".repeat(8)),
+        // Too many bytes together, in their prefix and in their ending.
+        |n| format!("{}{n:05}", "p".repeat(1000)),
+        |n| format!("{n:05}{}", "x".repeat(3000)),
+        // One to a page.
+        |n| format!("{n:05}").repeat(600),
     ];
-    for &(what, key) in shapes {
-        let mut model: Vec<Entry> = (0..ENTRIES)
-            .map(|n| put(key(n).into_bytes(), n.to_string().repeat(5).into_bytes()))
-            .collect();
+    for (shape, key) in shapes.into_iter().enumerate() {
+        let mut model = puts(ENTRIES, key, |n| n.to_string().repeat(5).into_bytes());
         model.sort_by(|a, b| a.key.cmp(&b.key));
-        let borrows = !what.starts_with("one to a page");
-        check_model(what, Compression::default(), borrows, model);
+        check_model(
+            &format!("keys {shape}"),
+            Compression::default(),
+            shape < 11,
+            model,
+        );
     }
 }
 
@@ -306,57 +235,35 @@ fn pages_are_lent_whatever_their_keys_are() {
 /// page continues.
 fn count_steps(cursor: &TableCursor, bound: &[u8], forward: bool) -> usize {
     let mut other = cursor.clone();
-    let mut go = || {
-        if forward {
-            other.next().unwrap();
-            other.key() < bound
-        } else {
-            other.prev().unwrap();
-            other.key() > bound
-        }
+    let mut stays = || {
+        go(&mut other, forward).unwrap();
+        other.key() != bound && (other.key() < bound) == forward
     };
-    (0..cursor.page().steps(forward))
-        .take_while(|_| go())
-        .count()
+    let steps = 0..cursor.page().steps(forward);
+    steps.take_while(|_| stays()).count()
 }
 
 /// Checks the steps from every entry, for bounds on and between the keys.
 fn check_steps(what: &str, entries: &[Entry]) {
-    let options = TableOptions::new(FILE);
-    let (bytes, summary) = build(entries, options.clone());
-    let table = open_with(bytes, &options.order, summary.checksum, Reach::Mapped).unwrap();
+    let table = built(entries, TableOptions::new(FILE));
     for forward in [true, false] {
         let (mut cursor, mut counted) = (table.cursor(), 0);
-        if forward {
-            cursor.first().unwrap();
-        } else {
-            cursor.last().unwrap();
-        }
+        begin(&mut cursor, forward).unwrap();
         while cursor.valid() {
             let at = String::from_utf8(cursor.key().to_vec()).unwrap();
             let number: usize = at[..6].parse().unwrap();
             for away in [0, 1, 2, 7, 8, 9, 16, 17, 40, 90] {
-                let bound = if forward {
-                    number + away
-                } else {
-                    number.saturating_sub(away)
-                };
+                let bounds = [number.saturating_sub(away), number + away];
+                let bound = bounds[usize::from(forward)];
                 for bound in [format!("{bound:06}"), format!("{bound:06}xxx")] {
                     let steps = cursor.page().steps_before(bound.as_bytes(), forward);
                     let exact = count_steps(&cursor, bound.as_bytes(), forward);
-                    let few = steps == 0 && exact <= 4;
-                    assert!(
-                        steps == exact || few,
-                        "{what}: {at} {bound}: {steps}, {exact}"
-                    );
+                    let is_right = steps == exact || steps == 0 && exact <= 4;
+                    assert!(is_right, "{what}: {at} {bound}: {steps}, {exact}");
                     counted += usize::from(steps > 0);
                 }
             }
-            if forward {
-                cursor.next().unwrap();
-            } else {
-                cursor.prev().unwrap();
-            }
+            go(&mut cursor, forward).unwrap();
         }
         assert!(counted > 1000, "{what}: {counted}");
     }
@@ -366,24 +273,21 @@ fn check_steps(what: &str, entries: &[Entry]) {
 fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
     // Sequence numbers of the versions of a key, newest first.
     type Versions = fn(usize) -> Vec<u64>;
+    let several_pages: Versions = |n| match n {
+        200 => (0..700).rev().collect(),
+        _ => [&[9, 0][..], &[0]][n % 5 % 2].to_vec(),
+    };
     let rows: [(&str, Versions, usize); 6] = [
         ("one version, numbers elided", |_| vec![0], 0),
         ("keys that end alike", |_| vec![0], 1),
         ("keys with tails", |_| vec![0], 12),
         ("one version, all of one number", |_| vec![5], 0),
         (
-            "two versions of some",
+            "two versions",
             |n| [&[9, 4][..], &[7]][n % 3 % 2].to_vec(),
             3,
         ),
-        (
-            "a key over several pages",
-            |n| match n {
-                200 => (0..700).rev().collect(),
-                _ => [&[9, 0][..], &[0]][n % 5 % 2].to_vec(),
-            },
-            0,
-        ),
+        ("a key over several pages", several_pages, 0),
     ];
     for (what, versions, tail) in rows {
         let mut entries = Vec::new();
@@ -394,11 +298,8 @@ fn steps_before_a_bound_stay_before_it_and_are_told_where_they_are_many() {
             };
             let key = format!("{:06}{}", 2 * number, "x".repeat(tail));
             for seq in versions(number) {
-                let value = format!("a value of {number}").into_bytes();
-                entries.push(Entry {
-                    seq,
-                    ..put(key.clone().into_bytes(), value)
-                });
+                let only = put(&key[..], format!("a value of {number}"));
+                entries.push(Entry { seq, ..only });
             }
         }
         check_steps(what, &entries);
@@ -430,7 +331,7 @@ fn what_a_page_goes_on_with_is_not_lent_backwards() {
             continue;
         }
         met += 1;
-        let order = cairndb_base::Order::Bytewise;
+        let order = Order::Bytewise;
         let table = open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap();
         let mut cursor = table.cursor();
         let mut window = PageWindow::default();
@@ -448,10 +349,7 @@ fn what_a_page_goes_on_with_is_not_lent_backwards() {
             own += usize::from(cursor.key() == key);
             cursor.prev().unwrap();
         }
-        assert!(
-            borrowed > 100 && own == 2,
-            "{borrowed} borrowed, {own} of the key"
-        );
+        assert!(borrowed > 100 && own == 2, "{borrowed}, {own} of the key");
     }
     assert!(met > 0, "no page went on so");
 }

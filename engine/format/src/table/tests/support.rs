@@ -11,7 +11,8 @@ use crate::value_file::{CODEC_RAW, Pointer};
 
 use crate::table::read::source::{file_seed, page_checksum};
 use crate::table::{
-    BoundLimits, PageAccess, Table, TableBuilder, TableOptions, TableSummary, ValueIn,
+    BoundLimits, PageAccess, PageWindow, Table, TableBuilder, TableCursor, TableOptions,
+    TableSummary, ValueIn,
 };
 
 pub(super) const FILE: FileNumber = FileNumber(7);
@@ -145,6 +146,42 @@ pub(super) struct Entry {
     pub(super) value: Vec<u8>,
 }
 
+/// Returns the only version of a key.
+pub(super) fn put(key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Entry {
+    Entry {
+        key: key.into(),
+        seq: 0,
+        kind: Kind::Put,
+        value: value.into(),
+    }
+}
+
+/// Returns the only versions of so many keys.
+pub(super) fn puts<K: Into<Vec<u8>>>(
+    count: usize,
+    key: impl Fn(usize) -> K,
+    mut value: impl FnMut(usize) -> Vec<u8>,
+) -> Vec<Entry> {
+    (0..count)
+        .map(|number| put(key(number), value(number)))
+        .collect()
+}
+
+/// Moves a cursor to the first or last entry.
+pub(super) fn begin(cursor: &mut TableCursor, forward: bool) -> Result<()> {
+    [TableCursor::last, TableCursor::first][usize::from(forward)](cursor)
+}
+
+/// Moves a cursor to the next or previous entry.
+pub(super) fn go(cursor: &mut TableCursor, forward: bool) -> Result<()> {
+    [TableCursor::prev, TableCursor::next][usize::from(forward)](cursor)
+}
+
+/// Moves to the next or previous entry of a window, if there is one.
+pub(super) fn go_in(window: &mut PageWindow, forward: bool) -> bool {
+    [PageWindow::step_backward, PageWindow::step_forward][usize::from(forward)](window)
+}
+
 /// Sorts into table order and drops equal (key, seq).
 pub(super) fn sort(entries: &mut Vec<Entry>, order: &Order) {
     entries.sort_by(|a, b| compare(a, &b.key, b.seq, order));
@@ -156,17 +193,35 @@ pub(super) fn compare(a: &Entry, key: &[u8], seq: SeqNo, order: &Order) -> Order
 }
 
 pub(super) fn build(entries: &[Entry], options: TableOptions) -> (Vec<u8>, TableSummary) {
-    let sink = Sink::default();
-    let mut builder = TableBuilder::new(Box::new(sink.clone()), options);
+    build_with(options, |builder| add_all(builder, entries))
+}
+
+pub(super) fn add_all(builder: &mut TableBuilder, entries: &[Entry]) {
     for entry in entries {
         let value = ValueIn::Raw(&entry.value);
-        builder
-            .add(&entry.key, entry.seq, entry.kind, value)
-            .unwrap();
+        let added = builder.add(&entry.key, entry.seq, entry.kind, value);
+        added.unwrap();
     }
+}
+
+/// Builds a table of what `add` adds.
+pub(super) fn build_with(
+    options: TableOptions,
+    add: impl FnOnce(&mut TableBuilder),
+) -> (Vec<u8>, TableSummary) {
+    let sink = Sink::default();
+    let mut builder = TableBuilder::new(Box::new(sink.clone()), options);
+    add(&mut builder);
     let summary = builder.finish(&BoundLimits::default()).unwrap();
     let bytes = std::mem::take(&mut *sink.bytes.lock().unwrap());
     (bytes, summary)
+}
+
+/// Builds a table, and maps it.
+pub(super) fn built(entries: &[Entry], options: TableOptions) -> Arc<Table> {
+    let order = options.order.clone();
+    let (bytes, summary) = build(entries, options);
+    open_with(bytes, &order, summary.checksum, Reach::Mapped).unwrap()
 }
 
 /// The reverse of bytewise order.
@@ -183,6 +238,10 @@ impl Comparator for Reverse {
     fn equality_is_identity(&self) -> bool {
         true
     }
+}
+
+pub(super) fn reverse() -> Order {
+    Order::Custom(Arc::new(Reverse))
 }
 
 /// An order that ignores case, in which keys of different bytes may be equal.
@@ -235,13 +294,10 @@ pub(super) fn classic_value(rng: &mut Rng) -> Vec<u8> {
 pub(super) fn row_value(number: usize, rng: &mut Rng) -> Vec<u8> {
     const CITIES: [&str; 4] = ["Bergen", "Stavanger", "Trondheim", "Bod"];
     const STATES: [&str; 3] = ["open", "shipped", "returned"];
-    format!(
-        "{{\"id\":{number},\"city\":\"{}\",\"state\":\"{}\",\"amount\":{},\"currency\":\"NOK\"}}",
-        CITIES[rng.below(4)],
-        STATES[rng.below(3)],
-        rng.below(10_000)
-    )
-    .into_bytes()
+    let (city, state) = (CITIES[rng.below(4)], STATES[rng.below(3)]);
+    let place = format!("\"id\":{number},\"city\":\"{city}\",\"state\":\"{state}\"");
+    let amount = rng.below(10_000);
+    format!("{{{place},\"amount\":{amount},\"currency\":\"NOK\"}}").into_bytes()
 }
 
 /// Returns a value that shares its structure with others, but has more unique content than a row:
