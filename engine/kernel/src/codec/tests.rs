@@ -29,6 +29,10 @@ impl Random {
         self.below(256) as u8
     }
 
+    pub(super) fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.byte()).collect()
+    }
+
     /// Returns the classic value of `db_bench`: the first half is random printable bytes, which the
     /// second half repeats.
     pub(super) fn classic(&mut self, len: usize) -> Vec<u8> {
@@ -78,23 +82,14 @@ fn decode_all(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let mut appended = b"kept".to_vec();
     let verdict = decode(src, raw_len, &mut appended);
     assert_eq!(&appended[..4], b"kept");
-    assert_eq!(
-        verdict.map(|()| &appended[4..]),
-        expected.as_deref(),
-        "{src:?} {raw_len}"
-    );
-    assert!(
-        expected.is_some() || appended.len() == 4,
-        "out must be restored"
-    );
+    let decoded = verdict.map(|()| &appended[4..]);
+    assert_eq!(decoded, expected.as_deref(), "{src:?} {raw_len}");
+    let is_restored = expected.is_some() || appended.len() == 4;
+    assert!(is_restored, "out must be restored");
     // A boxed slice ends where its allocation ends.
     let mut exact = vec![0xaa; raw_len].into_boxed_slice();
-    let verdict = decode_into(src, &mut exact);
-    assert_eq!(
-        verdict.map(|()| &*exact),
-        expected.as_deref(),
-        "{src:?} {raw_len}"
-    );
+    let decoded = decode_into(src, &mut exact).map(|()| &*exact);
+    assert_eq!(decoded, expected.as_deref(), "{src:?} {raw_len}");
     let twice = [src, src].concat().into_boxed_slice();
     let mut appended = b"kept".to_vec();
     let verdict = decode_each(&twice, src.len(), raw_len, &mut appended);
@@ -102,11 +97,8 @@ fn decode_all(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
     let both = expected.as_ref().map(|raw| raw.repeat(2));
     // An empty source cannot contain two values.
     let both = both.filter(|_| !src.is_empty());
-    assert_eq!(
-        verdict.map(|()| &appended[4..]),
-        both.as_deref(),
-        "{src:?} {raw_len} twice"
-    );
+    let decoded = verdict.map(|()| &appended[4..]);
+    assert_eq!(decoded, both.as_deref(), "{src:?} {raw_len} twice");
     assert!(both.is_some() || appended.len() == 4);
     decode_parts(src, raw_len, expected.as_deref());
     expected
@@ -114,14 +106,8 @@ fn decode_all(src: &[u8], raw_len: usize) -> Option<Vec<u8>> {
 
 /// Decodes parts of `src`. If `src` is malformed, a part before the flaw may still be returned.
 fn decode_parts(src: &[u8], raw_len: usize, expected: Option<&[u8]>) {
-    for wanted in [
-        0,
-        1,
-        raw_len / 3,
-        raw_len.saturating_sub(1),
-        raw_len,
-        raw_len + 1,
-    ] {
+    let around = raw_len.saturating_sub(1)..=raw_len + 1;
+    for wanted in around.chain([0, 1, raw_len / 3]) {
         let mut appended = b"kept".to_vec();
         let verdict = decode_until(src, raw_len, wanted, &mut appended);
         assert_eq!(&appended[..4], b"kept");
@@ -146,11 +132,8 @@ fn classic_values_take_55_bytes() {
     let mut random = Random::new(1);
     let mut encoder = Encoder::new();
     for _ in 0..if cfg!(miri) { 20 } else { 5000 } {
-        let value = random.classic(100);
-        assert_eq!(
-            round_trip(&mut encoder, &value).map(|stored| stored.len()),
-            Some(55)
-        );
+        let stored = round_trip(&mut encoder, &random.classic(100));
+        assert_eq!(stored.map(|stored| stored.len()), Some(55));
     }
 }
 
@@ -172,11 +155,8 @@ fn every_period_and_length() {
     for period in 1..periods {
         for len in 0..lengths {
             let value: Vec<u8> = (0..len).map(|i: usize| (i % period * 7) as u8).collect();
-            let stored = round_trip(&mut encoder, &value);
-            assert!(
-                stored.is_some() || len < period + 8,
-                "period {period} length {len}"
-            );
+            let shrinks = round_trip(&mut encoder, &value).is_some();
+            assert!(shrinks || len < period + 8, "{len} of period {period}");
         }
     }
 }
@@ -191,17 +171,13 @@ fn a_repetition_is_found_at_every_distance() {
     for (start, distance) in (0..14).flat_map(|start| distances.clone().map(move |d| (start, d))) {
         let len = start + distance + COVERED_BYTES_MIN + random.below(9);
         assert!(len <= SHORT_BYTES_MAX);
-        let found = (0..20)
-            .filter(|_| {
-                let mut value: Vec<u8> = (0..len).map(|_| random.byte()).collect();
-                value.copy_within(start..start + COVERED_BYTES_MIN, start + distance);
-                round_trip(&mut encoder, &value).is_some()
-            })
-            .count();
-        assert!(
-            found >= 15,
-            "start {start} distance {distance}: {found} of 20"
-        );
+        let found = (0..20).filter(|_| {
+            let mut value = random.bytes(len);
+            value.copy_within(start..start + COVERED_BYTES_MIN, start + distance);
+            round_trip(&mut encoder, &value).is_some()
+        });
+        let found = found.count();
+        assert!(found >= 15, "{start} {distance}: {found} of 20");
     }
 }
 
@@ -210,11 +186,7 @@ fn mixed_values_of_every_size() {
     let mut encoder = Encoder::new();
     for seed in 0..if cfg!(miri) { 30 } else { 4000 } {
         let mut random = Random::new(seed);
-        let len_max = if cfg!(miri) {
-            300
-        } else {
-            1 << (4 + random.below(13))
-        };
+        let len_max = 1 << (4 + random.below(if cfg!(miri) { 5 } else { 13 }));
         let len = random.below(len_max + 1);
         round_trip(&mut encoder, &random.mixed(len));
     }
@@ -267,7 +239,7 @@ fn a_repetition_behind_literals_of_every_length() {
     let mut encoder = Encoder::new();
     for literals in 10..if cfg!(miri) { 30 } else { 300 } {
         for repeated in [10, 19, 20, literals] {
-            let mut value: Vec<u8> = (0..literals).map(|_| random.byte()).collect();
+            let mut value = random.bytes(literals);
             value.extend_from_within(..repeated.min(literals));
             round_trip(&mut encoder, &value);
         }
@@ -304,12 +276,9 @@ fn values_one_behind_the_other_decode_all_or_not_at_all() {
 fn the_table_survives_running_out_of_base_values() {
     let mut encoder = Encoder::new();
     encoder.skip_ahead();
-    for seed in 0..if cfg!(miri) { 30 } else { 200 } {
-        let mut random = Random::new(seed);
-        round_trip(
-            &mut encoder,
-            &random.mixed(if cfg!(miri) { 50 } else { 3000 }),
-        );
+    let (seeds, len) = if cfg!(miri) { (30, 50) } else { (200, 3000) };
+    for seed in 0..seeds {
+        round_trip(&mut encoder, &Random::new(seed).mixed(len));
     }
 }
 
@@ -360,27 +329,20 @@ fn truncated_and_mutated_streams() {
     for seed in 0..if cfg!(miri) { 8 } else { 4000 } {
         let mut random = Random::new(seed);
         let len = 20 + random.below(140);
-        let value = if seed % 2 == 0 {
-            random.classic(len)
-        } else {
-            random.mixed(len)
+        let value = match seed % 2 {
+            0 => random.classic(len),
+            _ => random.mixed(len),
         };
         let Some(stored) = round_trip(&mut encoder, &value) else {
             continue;
         };
         for cut in 0..stored.len() {
-            assert_eq!(
-                decode_all(&stored[..cut], len),
-                None,
-                "seed {seed} cut {cut}"
-            );
+            let decoded = decode_all(&stored[..cut], len);
+            assert_eq!(decoded, None, "seed {seed} cut {cut}");
         }
         for wrong in [0, 1, len - 1, len + 1, len + 64, 2 * len] {
-            assert_eq!(
-                decode_all(&stored, wrong),
-                None,
-                "seed {seed} length {wrong}"
-            );
+            let decoded = decode_all(&stored, wrong);
+            assert_eq!(decoded, None, "seed {seed} length {wrong}");
         }
         for _ in 0..if cfg!(miri) { 10 } else { 100 } {
             let mut mutated = stored.clone();
@@ -399,10 +361,8 @@ fn truncated_and_mutated_streams() {
         }
     }
     // Many mutations hit literals only and stay well-formed; both verdicts must have occurred.
-    assert!(
-        accepted > 0 && accepted < streams,
-        "{accepted} of {streams}"
-    );
+    let both = accepted > 0 && accepted < streams;
+    assert!(both, "{accepted} of {streams}");
     assert!(cfg!(miri) || streams >= 200_000, "{streams} streams");
 }
 

@@ -10,17 +10,11 @@ fn round_trip(encoder: &mut Encoder, matcher: &Matcher, value: &[u8]) -> Option<
     let mut stored = Vec::new();
     let shorter = encoder.encode_with(matcher, value, &mut stored);
     let expected = twin::encode_with(matcher.bytes(), value);
-    assert_eq!(
-        shorter.then_some(&stored),
-        expected.as_ref(),
-        "twin differs"
-    );
+    assert_eq!(shorter.then_some(&stored), expected.as_ref());
     let stored = expected?;
     assert!(stored.len() < value.len());
-    assert_eq!(
-        decode_all(matcher.bytes(), &stored, value.len()).as_deref(),
-        Some(value)
-    );
+    let decoded = decode_all(matcher.bytes(), &stored, value.len());
+    assert_eq!(decoded.as_deref(), Some(value));
     Some(stored)
 }
 
@@ -30,24 +24,13 @@ fn decode_all(dictionary: &[u8], src: &[u8], raw_len: usize) -> Option<Vec<u8>> 
     let expected = twin::decode_with(dictionary, src, raw_len);
     let dictionary = Dictionary::new(dictionary);
     let exact = Box::<[u8]>::from(src);
-    let amid = [b"before", src, &[0xb5; BEHIND]]
-        .concat()
-        .into_boxed_slice();
-    for (bytes, start) in [(exact, 0), (amid, 6)] {
-        let mut out = b"kept".to_vec();
-        let verdict = decode_with(
-            &dictionary,
-            &bytes,
-            start..start + src.len(),
-            raw_len,
-            &mut out,
-        );
+    let amid = [b"before", src, &[0xb5; BEHIND]].concat();
+    for (bytes, start) in [(exact, 0), (amid.into_boxed_slice(), 6)] {
+        let (span, mut out) = (start..start + src.len(), b"kept".to_vec());
+        let verdict = decode_with(&dictionary, &bytes, span, raw_len, &mut out);
         assert_eq!(&out[..4], b"kept");
-        assert_eq!(
-            verdict.map(|()| &out[4..]),
-            expected.as_deref(),
-            "{src:?} {raw_len}"
-        );
+        let decoded = verdict.map(|()| &out[4..]);
+        assert_eq!(decoded, expected.as_deref(), "{src:?} {raw_len}");
         assert!(expected.is_some() || out.len() == 4, "out must be restored");
     }
     expected
@@ -87,10 +70,8 @@ fn records_that_share_structure_are_small_alone() {
     let mut encoder = Encoder::new();
     for number in [2_345_678, 98_765_432] {
         let value = record(number);
-        assert!(
-            twin::encode(value.as_bytes()).is_none(),
-            "the value alone must not shrink"
-        );
+        // The value alone does not shrink.
+        assert!(twin::encode(value.as_bytes()).is_none());
         let stored = round_trip(&mut encoder, &matcher, value.as_bytes());
         assert!(stored.is_some_and(|stored| stored.len() < 19));
     }
@@ -108,10 +89,8 @@ fn values_that_repeat_themselves_are_encoded_plain() {
     }
     let matcher = Matcher::new(&[7; DICTIONARY_BYTES_MAX + 1]);
     let stored = round_trip(&mut Encoder::new(), &matcher, &[7; 100]).expect("shrinks");
-    assert_eq!(
-        stored[0], PLAIN,
-        "the dictionary is too long for match positions"
-    );
+    // The dictionary is too long for match positions.
+    assert_eq!(stored[0], PLAIN);
 }
 
 #[test]
@@ -169,65 +148,39 @@ fn the_longest_value_has_room_for_all_its_sequences() {
 #[test]
 fn malformed_values_one_by_one() {
     let dictionary = b"0123456789";
-    let word = |place: u16, low: u16| (place << 5 | low).to_le_bytes();
-    let [a, b] = word(6, 3);
-    assert_eq!(
-        decode_all(dictionary, &[1, a, b, 0], 4).as_deref(),
-        Some(&b"6789"[..])
-    );
-    assert_eq!(
-        decode_all(dictionary, &[1, a, b, 1, b'x', b'y'], 6).as_deref(),
-        Some(&b"x6789y"[..])
-    );
-    assert_eq!(decode_all(&[], &[1, a, b, 0], 4), None, "no dictionary");
+    // One match, the number of literals before it, and literals.
+    let one = |place: u16, low: u16, rest: &[u8]| {
+        [&[1], &(place << 5 | low).to_le_bytes()[..], rest].concat()
+    };
+    let good: [(Vec<u8>, &[u8]); 6] = [
+        (one(6, 3, &[0]), b"6789"),
+        (one(6, 3, b"\x01xy"), b"x6789y"),
+        (vec![0], b""),
+        (vec![0, 9], &[9]),
+        (vec![PLAIN], b""),
+        (vec![PLAIN, 0x10, 7], &[7]),
+    ];
+    for (src, raw) in good {
+        let decoded = decode_all(dictionary, &src, raw.len());
+        assert_eq!(decoded.as_deref(), Some(raw), "{src:?}");
+    }
+    assert_eq!(decode_all(&[], &one(6, 3, &[0]), 4), None, "no dictionary");
     let run = [&[1, 0xe1, 0xff, 0][..], &[7; 16]].concat();
     assert_eq!(decode_all(&[], &run, 16), None, "no dictionary, a run");
-    assert_eq!(decode_all(dictionary, &[1, a, b], 4), None, "no length");
-    assert_eq!(decode_all(dictionary, &[1, a], 4), None, "half a match");
-    assert_eq!(decode_all(dictionary, &[1, a, b, 1], 5), None, "no literal");
-    assert_eq!(
-        decode_all(dictionary, &[1, a, b, 0, 1], 4),
-        None,
-        "one more"
-    );
-    let [a, b] = word(7, 3);
-    assert_eq!(
-        decode_all(dictionary, &[1, a, b, 0], 4),
-        None,
-        "across its end"
-    );
-    let [a, b] = word(2046, 31);
-    assert_eq!(
-        decode_all(dictionary, &[1, a, b, 0], 32),
-        None,
-        "after its end"
-    );
-    let [a, b] = word(2047, 0);
-    assert_eq!(
-        decode_all(dictionary, &[1, a, b, 0], 0),
-        None,
-        "an empty run"
-    );
-    let [a, b] = word(2047, 1);
-    assert_eq!(
-        decode_all(dictionary, &[1, a, b, 0, 1, 2], 2),
-        None,
-        "a run cut short"
-    );
-    assert_eq!(decode_all(dictionary, &[], 0), None, "empty input");
-    assert_eq!(decode_all(dictionary, &[0], 0).as_deref(), Some(&[][..]));
-    assert_eq!(
-        decode_all(dictionary, &[0, 9], 1).as_deref(),
-        Some(&[9][..])
-    );
-    assert_eq!(
-        decode_all(dictionary, &[PLAIN], 0).as_deref(),
-        Some(&[][..])
-    );
-    assert_eq!(
-        decode_all(dictionary, &[PLAIN, 0x10, 7], 1).as_deref(),
-        Some(&[7][..])
-    );
+    let bad = [
+        (one(6, 3, &[]), 4),               // no length
+        (one(6, 3, &[])[..2].to_vec(), 4), // half a match
+        (one(6, 3, &[1]), 5),              // no literal
+        (one(6, 3, &[0, 1]), 4),           // one more
+        (one(7, 3, &[0]), 4),              // across its end
+        (one(2046, 31, &[0]), 32),         // after its end
+        (one(2047, 0, &[0]), 0),           // an empty run
+        (one(2047, 1, &[0, 1, 2]), 2),     // a run cut short
+        (vec![], 0),                       // empty input
+    ];
+    for (src, raw_len) in bad {
+        assert_eq!(decode_all(dictionary, &src, raw_len), None, "{src:?}");
+    }
 }
 
 #[test]
@@ -248,22 +201,16 @@ fn hostile_bytes_are_decoded_alike() {
         let len = random.below(2100);
         let dictionary = random.mixed(len);
         let count = random.below(20);
-        let mut src = vec![0; head_len(count)];
-        for byte in &mut src {
-            *byte = random.byte();
-        }
+        let mut src = random.bytes(head_len(count));
         src[0] = u8::try_from(count).expect("less than 20");
         let literals = random.below(150);
-        src.extend((0..literals).map(|_| random.byte()));
+        src.extend(random.bytes(literals));
         // The length that the value would have, and another.
-        let words = src[1..=2 * count]
-            .chunks(2)
-            .map(|word| u16::from_le_bytes([word[0], word[1]]));
+        let words = src[1..=2 * count].chunks(2);
+        let words = words.map(|word| u16::from_le_bytes([word[0], word[1]]));
         let matches = words.filter(|word| usize::from(word >> LENGTH_BITS) < RUN);
-        let raw_len = literals
-            + matches
-                .map(|word| usize::from(word % 32) + 1)
-                .sum::<usize>();
+        let lengths = matches.map(|word| usize::from(word % 32) + 1);
+        let raw_len = literals + lengths.sum::<usize>();
         accepted += usize::from(decode_all(&dictionary, &src, raw_len).is_some());
         decode_all(&dictionary, &src, random.below(200));
     }
@@ -287,11 +234,8 @@ fn truncated_and_mutated_values() {
             continue;
         };
         for cut in 0..stored.len() {
-            assert_eq!(
-                decode_all(&text, &stored[..cut], value.len()),
-                None,
-                "seed {seed}"
-            );
+            let decoded = decode_all(&text, &stored[..cut], value.len());
+            assert_eq!(decoded, None, "seed {seed}");
         }
         for _ in 0..if cfg!(miri) { 10 } else { 100 } {
             let mut mutated = stored.clone();
@@ -311,10 +255,7 @@ fn parts_are_what_is_copied() {
         assert_eq!(value[at..at + len], matcher.bytes()[from..from + len]);
         parts.push(&value[at..at + len]);
     });
-    assert_eq!(
-        parts,
-        [&b"alpha"[..], b"gamma", b"alpha", b"alpha", b"beta"]
-    );
+    assert_eq!(parts.join(&b" "[..]), b"alpha gamma alpha alpha beta");
     let mut stored = Vec::new();
     assert!(Encoder::new().encode_with(&matcher, value, &mut stored));
     assert_eq!(bytes, stored.len());
@@ -351,21 +292,17 @@ fn as_many_sequences_as_are_looked_at_together_and_more() {
     let mut random = Random::new(40);
     for turn in 0..if cfg!(miri) { 30 } else { 6000 } {
         let (count, len) = (1 + turn % 20, 1 + random.below(DICTIONARY_BYTES_MAX));
-        let words: Vec<u8> = (0..len).map(|_| random.byte()).collect();
+        let words = random.bytes(len);
         let (mut stored, raw_len) = sequences(&mut random, count, len);
-        assert!(
-            decode_all(&words, &stored, raw_len).is_some(),
-            "{count} of {len}"
-        );
+        let decoded = decode_all(&words, &stored, raw_len);
+        assert!(decoded.is_some(), "{count} of {len}");
         // The last match may end after a dictionary that is one byte shorter; a missing or extra
         // literal makes the length wrong by one.
         let shorter = decode_all(&words[..len - 1], &stored, raw_len);
         assert!(shorter.is_none_or(|raw| raw.len() == raw_len));
         assert_eq!(decode_all(&words, &stored, raw_len - 1), None);
-        assert_eq!(
-            decode_all(&words, &stored[..stored.len() - 1], raw_len),
-            None
-        );
+        let cut = &stored[..stored.len() - 1];
+        assert_eq!(decode_all(&words, cut, raw_len), None);
         stored.push(7);
         assert_eq!(decode_all(&words, &stored, raw_len), None);
         for _ in 0..4 {
