@@ -32,9 +32,8 @@ fn parse(text: &str) -> Vec<u8> {
 const NAME: &str = "000005.ldb";
 
 fn directory() -> Arc<dyn Dir> {
-    MemEnv::new(Background::Stepped)
-        .open_dir(Path::new("db"), true)
-        .expect("in memory")
+    let env = MemEnv::new(Background::Stepped);
+    env.open_dir(Path::new("db"), true).expect("in memory")
 }
 
 /// The bytes that `write` puts into a file.
@@ -49,9 +48,8 @@ fn written(write: impl FnOnce(Box<dyn cairndb_env::WritableFile>)) -> Vec<u8> {
 
 fn open(bytes: &[u8]) -> Arc<dyn cairndb_env::ReadFile> {
     let dir = directory();
-    dir.create(NAME)
-        .and_then(|mut file| file.append(bytes))
-        .expect("in memory");
+    let appended = dir.create(NAME).and_then(|mut file| file.append(bytes));
+    appended.expect("in memory");
     dir.open_read(NAME).expect("just written")
 }
 
@@ -79,10 +77,8 @@ fn sweep(bytes: &[u8], mut check: impl FnMut(usize, &[u8])) {
     let mut changed = bytes.to_vec();
     for (at, byte) in bytes.iter().enumerate() {
         let flips = (0..8).map(|bit| byte ^ (1 << bit));
-        for damage in flips
-            .chain([0, 0xff, byte.wrapping_add(1)])
-            .filter(|new| new != byte)
-        {
+        let others = [0, 0xff, byte.wrapping_add(1)];
+        for damage in flips.chain(others).filter(|new| new != byte) {
             changed[at] = damage;
             check(at, &changed);
         }

@@ -38,19 +38,16 @@ struct Builder {
 
 impl Builder {
     fn new(order: Order) -> Builder {
-        let dir = MemEnv::new(Background::Stepped)
-            .open_dir(Path::new("db"), true)
-            .unwrap();
-        let edit = VersionEdit {
-            comparator: Some(order.name().to_owned()),
-            last_seq: Some(0),
-            previous_log: Some(0),
-            ..VersionEdit::default()
-        };
+        let env = MemEnv::new(Background::Stepped);
         Builder {
-            dir,
+            dir: env.open_dir(Path::new("db"), true).unwrap(),
+            edit: VersionEdit {
+                comparator: Some(order.name().to_owned()),
+                last_seq: Some(0),
+                previous_log: Some(0),
+                ..VersionEdit::default()
+            },
             order,
-            edit,
             next: 10,
         }
     }
@@ -67,19 +64,9 @@ impl Builder {
         let file = self.dir.create(&name).unwrap();
         let mut builder = TableBuilder::new(file, self.order.clone(), options);
         for (key, seq, value) in &sorted {
-            let kind = if value.is_some() {
-                Kind::Put
-            } else {
-                Kind::Delete
-            };
-            let key = InternalKey {
-                key,
-                seq: *seq,
-                kind,
-            };
-            builder
-                .add(key, value.as_deref().unwrap_or_default())
-                .unwrap();
+            let (seq, kind) = (*seq, value.as_ref().map_or(Kind::Delete, |_| Kind::Put));
+            let value = value.as_deref().unwrap_or_default();
+            builder.add(InternalKey { key, seq, kind }, value).unwrap();
         }
         let (smallest, largest) = (builder.smallest().to_vec(), builder.largest());
         let size = builder.finish().unwrap();
@@ -138,18 +125,15 @@ fn model(order: &Order, writes: &[Write], seq: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
             *kept = write;
         }
     }
-    let visible = newest
-        .values()
-        .filter_map(|write| Some((write.0.clone(), write.2.clone()?)));
-    let mut visible: Vec<_> = visible.collect();
+    let visible = |write: &&Write| Some((write.0.clone(), write.2.clone()?));
+    let mut visible: Vec<_> = newest.values().filter_map(visible).collect();
     visible.sort_by(|a, b| order.compare(&a.0, &b.0));
     visible
 }
 
 fn current(cursor: &Cursor) -> Option<(Vec<u8>, Vec<u8>)> {
-    cursor
-        .valid()
-        .then(|| (cursor.key().to_vec(), cursor.value().to_vec()))
+    let entry = cursor.valid().then(|| (cursor.key(), cursor.value()));
+    entry.map(|(key, value)| (key.to_vec(), value.to_vec()))
 }
 
 /// Compares scans in both directions, gets, and a random walk with the model.
@@ -175,21 +159,18 @@ fn check(database: &Database, writes: &[Write], seq: u64, noise: &mut Noise) {
         match noise.below(6) {
             0 => {
                 cursor.seek(&key).unwrap();
-                place = model
-                    .iter()
-                    .position(|entry| order.compare(&entry.0, &key).is_ge());
+                let mut entries = model.iter();
+                place = entries.position(|entry| order.compare(&entry.0, &key).is_ge());
             }
             1 => {
                 cursor.seek_for_prev(&key).unwrap();
-                place = model
-                    .iter()
-                    .rposition(|entry| order.compare(&entry.0, &key).is_le());
+                let mut entries = model.iter();
+                place = entries.rposition(|entry| order.compare(&entry.0, &key).is_le());
             }
             2 | 3 => {
                 cursor.next().unwrap();
-                place = place
-                    .map(|place| place + 1)
-                    .filter(|place| *place < model.len());
+                let next = place.map(|place| place + 1);
+                place = next.filter(|place| *place < model.len());
             }
             _ => {
                 cursor.prev().unwrap();
@@ -197,11 +178,9 @@ fn check(database: &Database, writes: &[Write], seq: u64, noise: &mut Noise) {
             }
         }
         assert_eq!(current(&cursor), place.map(|place| model[place].clone()));
-        let expected = model
-            .iter()
-            .find(|entry| entry.0 == key)
-            .map(|entry| entry.1.clone());
-        assert_eq!(database.get_at(&key, seq).unwrap(), expected);
+        let expected = model.iter().find(|entry| entry.0 == key);
+        let found = database.get_at(&key, seq).unwrap();
+        assert_eq!(found.as_ref(), expected.map(|entry| &entry.1));
     }
 }
 
@@ -210,10 +189,8 @@ fn spread(order: &Order, writes: &[Write]) -> Builder {
     let mut builder = Builder::new(order.clone());
     let parts: Vec<&[Write]> = writes.chunks(writes.len().div_ceil(7)).collect();
     // Level 2 in two tables that do not overlap, level 1, two tables of level 0, two logs.
-    let (low, high): (Vec<Write>, Vec<Write>) = parts[0]
-        .iter()
-        .cloned()
-        .partition(|write| order.compare(&write.0, b"k030").is_lt());
+    let is_low = |write: &Write| order.compare(&write.0, b"k030").is_lt();
+    let (low, high): (Vec<Write>, Vec<Write>) = parts[0].iter().cloned().partition(is_low);
     for half in [low, high] {
         if !half.is_empty() {
             builder.table(2, &half);
@@ -234,21 +211,14 @@ fn orders() -> Vec<Order> {
 
 #[test]
 fn levels_and_logs_are_one_database_at_every_sequence_number() {
-    for (seed, order) in
-        (0..20).flat_map(|seed| orders().into_iter().map(move |order| (seed, order)))
-    {
+    let seeds = (0..20).flat_map(|seed| orders().into_iter().map(move |order| (seed, order)));
+    for (seed, order) in seeds {
         let mut noise = Noise::new(seed);
         let writes = random_writes(&mut noise, 70 + 10 * seed);
         let database = spread(&order, &writes).open();
-        assert_eq!(database.last_seq(), writes.len() as u64);
-        let seqs = [
-            0,
-            1,
-            database.last_seq() / 3,
-            database.last_seq() - 1,
-            database.last_seq(),
-        ];
-        for seq in seqs {
+        let last = database.last_seq();
+        assert_eq!(last, writes.len() as u64);
+        for seq in [0, 1, last / 3, last - 1, last] {
             check(&database, &writes, seq, &mut noise);
         }
         let mut entries = database.entries();
@@ -280,12 +250,18 @@ fn the_torn_end_of_the_newest_log_is_dropped() {
         put(&*dir, &name, &whole[..len]);
         let database = Database::open(&dir, &ReadOptions::default()).unwrap();
         let seq = database.last_seq();
-        assert!(
-            seq.is_multiple_of(4) && (20..40).contains(&seq),
-            "cut at {len}: {seq}"
-        );
+        let is_right = seq.is_multiple_of(4) && (20..40).contains(&seq);
+        assert!(is_right, "cut at {len}: {seq}");
         check(&database, &writes, seq, &mut Noise::new(2));
     }
+}
+
+fn open_with(dir: &Arc<dyn Dir>, recovery: Recovery) -> Result<Database> {
+    let options = ReadOptions {
+        recovery,
+        ..ReadOptions::default()
+    };
+    Database::open(dir, &options)
 }
 
 fn bytes(dir: &dyn Dir, name: &str) -> Vec<u8> {
@@ -324,11 +300,7 @@ fn damage_within_a_log_is_refused_or_skipped_and_listed() {
         assert_eq!(error.kind(), ErrorKind::Corruption);
         assert_eq!(error.file_name(), Some(&**name));
         assert!(error.file_offset().is_some());
-        let skip = ReadOptions {
-            recovery: Recovery::Skip,
-            ..ReadOptions::default()
-        };
-        let database = Database::open(&dir, &skip).unwrap();
+        let database = open_with(&dir, Recovery::Skip).unwrap();
         assert!(database.report().skipped_count > 0);
         assert_eq!(database.report().skipped[0].file_name(), Some(&**name));
         put(&*dir, name, right);
@@ -348,11 +320,9 @@ fn an_older_log_that_is_torn_before_an_empty_one_is_the_newest() {
     put(&*dir, &name, &whole[..whole.len() - 1]);
     let database = Database::open(&dir, &ReadOptions::default()).unwrap();
     assert_eq!(database.last_seq(), 18);
-    assert_eq!(
-        database.report().torn_log.as_ref().unwrap().file_name(),
-        Some(&*name)
-    );
-    assert_eq!(database.report().logs.len(), 2);
+    let report = database.report();
+    let torn = report.torn_log.as_ref().unwrap().file_name();
+    assert_eq!((torn, report.logs.len()), (Some(&*name), 2));
     // The next one holds no more than the beginning of a record.
     put(&*dir, "000011.log", &whole[..20]);
     let database = Database::open(&dir, &ReadOptions::default()).unwrap();
@@ -424,13 +394,7 @@ fn a_missing_log_is_named_unless_the_reader_may_do_without() {
     builder.log(&writes[40..], 4);
     let dir = builder.finish();
     dir.unlink(&name).unwrap();
-    let open = |recovery| {
-        let options = ReadOptions {
-            recovery,
-            ..ReadOptions::default()
-        };
-        Database::open(&dir, &options)
-    };
+    let open = |recovery| open_with(&dir, recovery);
     let error = open(Recovery::Strict).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption);
     assert_eq!(error.file_name(), Some(&*name));
@@ -440,9 +404,8 @@ fn a_missing_log_is_named_unless_the_reader_may_do_without() {
         assert_eq!((database.report().logs.len(), database.last_seq()), (1, 60));
     }
     // Damage is still refused.
-    let mut file = dir.create(&name).unwrap();
-    file.append(b"no record, and the log after it is not empty")
-        .unwrap();
+    // The log after it is not empty.
+    dir.create(&name).unwrap().append(b"no record").unwrap();
     assert!(open(Recovery::WithoutLog).is_err());
 }
 

@@ -11,11 +11,8 @@ fn text(units: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     cairndb_base::coding::put_varint(&mut bytes, units.len() as u64);
     // Keys hold strings with the high byte of each unit first.
-    bytes.extend(
-        units
-            .iter()
-            .flat_map(|unit| [(unit >> 8) as u8, (unit & 0xff) as u8]),
-    );
+    let halves = |unit: &u16| [(unit >> 8) as u8, (unit & 0xff) as u8];
+    bytes.extend(units.iter().flat_map(halves));
     bytes
 }
 
@@ -36,32 +33,17 @@ fn binary(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn array(elements: &[Vec<u8>]) -> Vec<u8> {
-    [
-        vec![4, u8::try_from(elements.len()).unwrap()],
-        elements.concat(),
-    ]
-    .concat()
+    let head = vec![4, u8::try_from(elements.len()).unwrap()];
+    [head, elements.concat()].concat()
 }
 
 fn script_keys() -> Vec<Vec<u8>> {
-    vec![
-        vec![5],
-        number(f64::NEG_INFINITY),
-        number(-1.5),
-        number(0.0),
-        number(256.0),
-        date(-5.0),
-        date(1e12),
-        string(""),
-        string("B"),
-        string("a"),
-        string("aa"),
-        string("b"),
-        string("\u{ffff}"),
-        binary(b""),
-        binary(b"\0"),
-        binary(b"\xff"),
-        binary(b"\xff\0"),
+    let mut keys = vec![vec![5]];
+    keys.extend([f64::NEG_INFINITY, -1.5, 0.0, 256.0].map(number));
+    keys.extend([-5.0, 1e12].map(date));
+    keys.extend(["", "B", "a", "aa", "b", "\u{ffff}"].map(string));
+    keys.extend([&b""[..], b"\0", b"\xff", b"\xff\0"].map(binary));
+    keys.extend([
         array(&[]),
         array(&[number(1.0)]),
         array(&[number(1.0), number(0.0)]),
@@ -70,7 +52,8 @@ fn script_keys() -> Vec<Vec<u8>> {
         array(&[array(&[]), number(9.0)]),
         array(&[array(&[number(1.0)])]),
         vec![0],
-    ]
+    ]);
+    keys
 }
 
 /// Keys of every kind, in ascending order.
@@ -105,11 +88,8 @@ fn ascending() -> Vec<Vec<u8>> {
     keys.push([meta(&[201, 2]), text("age")].concat());
     for index in [1, 2, 3] {
         keys.push(prefix(1, 1, index));
-        keys.extend(
-            script_keys()
-                .iter()
-                .map(|key| [&prefix(1, 1, index), &key[..]].concat()),
-        );
+        let key = |key: Vec<u8>| [prefix(1, 1, index), key].concat();
+        keys.extend(script_keys().into_iter().map(key));
     }
     keys.push(prefix(1, 1, 30));
     for key in script_keys() {
@@ -130,11 +110,8 @@ fn keys_of_every_kind_are_in_chromiums_order() {
     let keys = ascending();
     for (at, a) in keys.iter().enumerate() {
         for (other, b) in keys.iter().enumerate() {
-            assert_eq!(
-                IndexedDbOrder.compare(a, b),
-                at.cmp(&other),
-                "{a:?} with {b:?}"
-            );
+            let found = IndexedDbOrder.compare(a, b);
+            assert_eq!(found, at.cmp(&other), "{a:?} with {b:?}");
         }
     }
 }
@@ -174,28 +151,13 @@ fn the_order_is_total_over_arbitrary_bytes() {
         }
         keys.push(key);
     }
-    let compare = |a: usize, b: usize| IndexedDbOrder.compare(&keys[a], &keys[b]);
-    for a in 0..keys.len() {
-        for b in 0..keys.len() {
+    let compare = |a: &[u8], b: &[u8]| IndexedDbOrder.compare(a, b);
+    for a in &keys {
+        for b in &keys {
             let ab = compare(a, b);
-            assert_eq!(
-                ab,
-                compare(b, a).reverse(),
-                "{:?} with {:?}",
-                keys[a],
-                keys[b]
-            );
-            for c in 0..keys.len() {
-                if ab == compare(b, c) {
-                    assert_eq!(
-                        ab,
-                        compare(a, c),
-                        "{:?} {:?} {:?}",
-                        keys[a],
-                        keys[b],
-                        keys[c]
-                    );
-                }
+            assert_eq!(ab, compare(b, a).reverse(), "{a:?} with {b:?}");
+            for c in keys.iter().filter(|c| ab == compare(b, c)) {
+                assert_eq!(ab, compare(a, c), "{a:?} {b:?} {c:?}");
             }
         }
     }
@@ -209,14 +171,7 @@ fn deep_arrays_do_not_exhaust_the_stack() {
         key.push(end);
         key
     };
-    assert!(
-        IndexedDbOrder
-            .compare(&deep(1_000_000, 5), &deep(1_000_000, 0))
-            .is_lt()
-    );
-    assert!(
-        IndexedDbOrder
-            .compare(&deep(1_000_000, 5), &deep(1_000_000, 5))
-            .is_eq()
-    );
+    let [one, other] = [5, 0].map(|end| deep(1_000_000, end));
+    assert!(IndexedDbOrder.compare(&one, &other).is_lt());
+    assert!(IndexedDbOrder.compare(&one, &one.clone()).is_eq());
 }

@@ -75,18 +75,14 @@ fn records_of_every_length_come_back() {
 fn a_cut_file_has_a_torn_end_and_all_records_before_it() {
     let all = payloads();
     let bytes = write(&all);
-    let ends: Vec<usize> = (0..=all.len())
-        .map(|count| write(&all[..count]).len())
-        .collect();
+    let ends = (0..=all.len()).map(|count| write(&all[..count]).len());
+    let ends: Vec<usize> = ends.collect();
     for len in (0..bytes.len()).filter(|len| len % 97 == 0 || len % BLOCK_BYTES < 9) {
         let (found, damages) = read(&bytes[..len]);
         let whole = ends.iter().filter(|end| **end <= len).count() - 1;
         assert_eq!(found, all[..whole], "cut at {len}");
-        assert!(damages.len() <= 1, "cut at {len}: {damages:?}");
-        assert!(
-            damages.iter().all(|damage| !damage.2),
-            "cut at {len}: {damages:?}"
-        );
+        let is_end = damages.len() <= 1 && damages.iter().all(|damage| !damage.2);
+        assert!(is_end, "cut at {len}: {damages:?}");
     }
 }
 
@@ -98,13 +94,9 @@ fn a_damaged_byte_costs_its_block_and_shows_as_damage_within() {
         let mut changed = bytes.clone();
         changed[at] ^= 0x41;
         let (found, damages) = read(&changed);
-        assert!(
-            found.len() < all.len() && found.len() > 1000,
-            "byte {at}: {}",
-            found.len()
-        );
-        assert!(damages[0].2, "byte {at}: {damages:?}");
-        assert!(damages[0].0 <= at as u64, "byte {at}: {damages:?}");
+        assert!((1001..2000).contains(&found.len()), "byte {at}");
+        let (offset, _, resumes) = damages[0];
+        assert!(resumes && offset <= at as u64, "byte {at}: {damages:?}");
     }
 }
 
@@ -119,41 +111,39 @@ fn zeros_after_the_last_record_are_a_torn_end() {
 }
 
 fn piece(kind: u8, payload: &[u8]) -> Vec<u8> {
-    let len = u16::try_from(payload.len()).unwrap();
-    [
-        &masked(&[kind], payload).to_le_bytes()[..],
-        &len.to_le_bytes(),
-        &[kind],
-        payload,
-    ]
-    .concat()
+    let len = u16::try_from(payload.len()).unwrap().to_le_bytes();
+    let checksum = masked(&[kind], payload).to_le_bytes();
+    [&checksum[..], &len, &[kind], payload].concat()
 }
 
 #[test]
 fn pieces_in_the_wrong_order_are_damage() {
-    let bytes = [
-        piece(MIDDLE, b"m"),
-        piece(FIRST, b"f"),
-        piece(FULL, b"one"),
-        piece(9, b"?"),
-        piece(FIRST, b""),
-        piece(FULL, b"two"),
-        piece(LAST, b"l"),
-        piece(FIRST, b"thr"),
-        piece(MIDDLE, b""),
-        piece(LAST, b"ee"),
-    ]
-    .concat();
+    let one = [
+        (MIDDLE, "m"),
+        (FIRST, "f"),
+        (FULL, "one"),
+        (9, "?"),
+        (FIRST, ""),
+    ];
+    let two = [
+        (FULL, "two"),
+        (LAST, "l"),
+        (FIRST, "thr"),
+        (MIDDLE, ""),
+        (LAST, "ee"),
+    ];
+    let pieces = [one, two].concat().into_iter();
+    let bytes: Vec<u8> = pieces
+        .flat_map(|(kind, text)| piece(kind, text.as_bytes()))
+        .collect();
     let (found, damages) = read(&bytes);
     assert_eq!(found, [&b"one"[..], b"two", b"three"]);
     let what: Vec<&str> = damages.iter().map(|damage| damage.1).collect();
-    assert_eq!(
-        what,
-        [
-            "a record has no beginning",
-            "a record has no end",
-            "a record is of unknown type",
-            "a record has no beginning",
-        ]
-    );
+    let expected = [
+        "has no beginning",
+        "has no end",
+        "is of unknown type",
+        "has no beginning",
+    ];
+    assert_eq!(what, expected.map(|what| format!("a record {what}")));
 }

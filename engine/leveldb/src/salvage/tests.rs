@@ -49,14 +49,9 @@ fn table(count: u64, codec: Codec) -> Vec<u8> {
     let file = dir.create(NAME).unwrap();
     let mut builder = TableBuilder::new(file, Order::Bytewise, options);
     for number in 0..count {
-        let (key, seq) = (key(number), number + 1);
-        let kind = Kind::Put;
+        let (key, seq, kind) = (&key(number)[..], number + 1, Kind::Put);
         let value = format!("{number}").repeat(20);
-        let entry = InternalKey {
-            key: &key,
-            seq,
-            kind,
-        };
+        let entry = InternalKey { key, seq, kind };
         builder.add(entry, value.as_bytes()).unwrap();
     }
     builder.finish().unwrap();

@@ -18,9 +18,8 @@ const NAME: &str = "000005.ldb";
 type Entry = (Vec<u8>, u64, Kind, Vec<u8>);
 
 fn directory() -> Arc<dyn Dir> {
-    MemEnv::new(Background::Stepped)
-        .open_dir(Path::new("db"), true)
-        .unwrap()
+    let env = MemEnv::new(Background::Stepped);
+    env.open_dir(Path::new("db"), true).unwrap()
 }
 
 /// Several versions of each key, from the newest.
@@ -31,20 +30,13 @@ fn entries(count: usize, seed: u64) -> Vec<Entry> {
     while entries.len() < count {
         number += 1 + noise.below(5);
         for version in (0..=noise.below(3)).rev() {
-            let kind = if noise.below(4) == 0 {
-                Kind::Delete
-            } else {
-                Kind::Put
+            let (kind, len) = match noise.below(4) {
+                0 => (Kind::Delete, 0),
+                _ => (Kind::Put, noise.below(120)),
             };
-            let len = if kind == Kind::Put {
-                noise.below(120)
-            } else {
-                0
-            };
-            let value = if noise.below(2) == 0 {
-                noise.bytes(len)
-            } else {
-                vec![b'x'; len]
+            let value = match noise.below(2) {
+                0 => noise.bytes(len),
+                _ => vec![b'x'; len],
             };
             let key = format!("{number:06}").into_bytes();
             entries.push((key, 100 + version as u64, kind, value));
@@ -57,16 +49,8 @@ fn write(entries: &[Entry], options: TableOptions) -> Vec<u8> {
     let dir = directory();
     let mut builder = TableBuilder::new(dir.create(NAME).unwrap(), Order::Bytewise, options);
     for (key, seq, kind, value) in entries {
-        builder
-            .add(
-                InternalKey {
-                    key,
-                    seq: *seq,
-                    kind: *kind,
-                },
-                value,
-            )
-            .unwrap();
+        let (seq, kind) = (*seq, *kind);
+        builder.add(InternalKey { key, seq, kind }, value).unwrap();
     }
     builder.finish().unwrap();
     let file = dir.open_read(NAME).unwrap();
@@ -82,12 +66,8 @@ fn open(bytes: &[u8]) -> Result<Arc<Table>> {
 }
 
 fn entry(cursor: &TableCursor) -> Entry {
-    (
-        cursor.key().to_vec(),
-        cursor.seq(),
-        cursor.kind(),
-        cursor.value().to_vec(),
-    )
+    let (key, value) = (cursor.key().to_vec(), cursor.value().to_vec());
+    (key, cursor.seq(), cursor.kind(), value)
 }
 
 fn read(table: &Arc<Table>) -> Result<Vec<Entry>> {
@@ -139,11 +119,8 @@ fn tables_of_every_form_come_back_both_ways() {
             let summary = table.verify().unwrap();
             assert_eq!(summary.entries, entries.len() as u64);
             assert_eq!(summary.filtered, options.bloom_bits.is_some());
-            let deletes = entries
-                .iter()
-                .filter(|entry| entry.2 == Kind::Delete)
-                .count();
-            assert_eq!(summary.deletes, deletes as u64);
+            let deletes = entries.iter().filter(|entry| entry.2 == Kind::Delete);
+            assert_eq!(summary.deletes, deletes.count() as u64);
         }
     }
 }
@@ -206,10 +183,8 @@ fn every_damaged_byte_is_an_error_with_file_and_offset_or_without_effect() {
                     assert_eq!(found, entries);
                 }
             }
-            assert!(
-                open(&bytes[..at]).and_then(|table| read(&table)).is_err(),
-                "cut at {at}"
-            );
+            let cut = open(&bytes[..at]).and_then(|table| read(&table));
+            assert!(cut.is_err(), "cut at {at}");
         }
     }
 }
@@ -224,17 +199,9 @@ fn verification_notices_what_checksums_do_not() {
     // A builder of another order lets them pass.
     let order = Order::Custom(Arc::new(Unordered));
     let mut builder = TableBuilder::new(file, order, TableOptions::default());
-    for (number, (key, _, kind, value)) in entries.iter().enumerate() {
-        builder
-            .add(
-                InternalKey {
-                    key,
-                    seq: 1000 - number as u64,
-                    kind: *kind,
-                },
-                value,
-            )
-            .unwrap();
+    for (number, (key, _, kind, value)) in (0..).zip(&entries) {
+        let (seq, kind) = (1000 - number, *kind);
+        builder.add(InternalKey { key, seq, kind }, value).unwrap();
     }
     builder.finish().unwrap();
     let table = Table::open(dir.open_read(NAME).unwrap(), NAME, Order::Bytewise).unwrap();
@@ -332,8 +299,6 @@ fn blocks_that_overlap_are_refused() {
     bytes[end + 1..end + 5].copy_from_slice(&checksum.to_le_bytes());
     let error = open(&bytes).unwrap_err();
     assert!(error.to_string().contains("overlap"), "{error}");
-    assert_eq!(
-        (error.file_name(), error.file_offset()),
-        (Some(NAME), Some(index.offset))
-    );
+    let place = (error.file_name(), error.file_offset());
+    assert_eq!(place, (Some(NAME), Some(index.offset)));
 }
