@@ -85,11 +85,7 @@ fn after(writer: u8, n: u64) -> Map {
 fn write(db: &Db, writer: u8, n: u64) -> Result<bool> {
     let (act, key, value) = write_of(writer, n);
     let sync = n.is_multiple_of(97) && act != Act::Append;
-    let durability = if sync {
-        Durability::Sync
-    } else {
-        Durability::Os
-    };
+    let durability = [Durability::Os, Durability::Sync][usize::from(sync)];
     let options = WriteOptions::new().durability(durability);
     match act {
         Act::Put => db.put_with(&key, &value, &options)?,
@@ -114,10 +110,8 @@ fn walk(db: &Db, writer: u8) -> Result<Map> {
         steps += 1;
         if steps.is_multiple_of(3) {
             cursor.seek(&here)?;
-            assert_eq!(
-                (cursor.key(), cursor.value()),
-                (&here[..], &found[&here][..])
-            );
+            let entry = (cursor.key(), cursor.value());
+            assert_eq!(entry, (&here[..], &found[&here][..]));
         }
         if steps.is_multiple_of(7) {
             cursor.prev()?;
@@ -145,10 +139,7 @@ fn backwards(snapshot: &Snapshot, writer: u8) -> Result<Map> {
 
 /// Compares a get, a seek and a step with the map.
 fn probe(db: &Db, map: &Map, key: &[u8]) -> Result<()> {
-    assert_eq!(
-        db.get(key)?.as_deref(),
-        map.get(key).map(|value| &value[..])
-    );
+    assert_eq!(db.get(key)?.as_deref(), map.get(key).map(Vec::as_slice));
     let mut cursor = db.cursor();
     cursor.seek(key)?;
     let mut rest = map.range::<[u8], _>((Bound::Included(key), Bound::Unbounded));
@@ -203,11 +194,8 @@ impl Round {
                 assert!(walk(&self.db, writer)? == map, "writer {writer} at {n}");
                 if kept.len() > 2 {
                     let (snapshot, at) = kept.remove(0);
-                    let then = backwards(&snapshot, writer)?;
-                    assert!(
-                        then == after(writer, at),
-                        "writer {writer}: snapshot at {at}"
-                    );
+                    let is_then = backwards(&snapshot, writer)? == after(writer, at);
+                    assert!(is_then, "writer {writer}: snapshot at {at}");
                 }
             }
             if n.is_multiple_of(128) {
@@ -262,11 +250,7 @@ fn check_moments(db: &Db, marks: &[Mark], profile: Profile) {
             n += 1;
             apply(&mut map, writer, n);
         }
-        assert!(
-            found == map,
-            "writer {writer}: matches no moment up to {}",
-            done + 1
-        );
+        assert!(found == map, "writer {writer}: no moment up to {done} + 1");
     }
 }
 

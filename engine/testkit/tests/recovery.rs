@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cairndb::{Db, Durability, ErrorKind, Job, WriteOptions};
-use cairndb_sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
+use cairndb_sim::{Cause, CrashChoice, Effect, Fault, Keep, Op, OpKind, Profile, Short, SimEnv};
 use cairndb_testkit::oracle::PATH;
 use cairndb_testkit::setup::Setup;
 
@@ -52,10 +52,13 @@ fn assert_whole(db: &Db, count: u8) {
     }
 }
 
+fn assert_syncs_in_order(env: &SimEnv, what: &str) {
+    let broken = env.violations();
+    assert!(broken.is_empty(), "{what}: {broken:?}");
+}
+
 fn is_kind(name: &str, extension: &str) -> bool {
-    Path::new(name)
-        .extension()
-        .is_some_and(|found| found == extension)
+    Path::new(name).extension() == Some(extension.as_ref())
 }
 
 /// Returns the tables and value files with their lengths.
@@ -89,13 +92,13 @@ fn a_passing_read_error_at_opening_loses_nothing() {
         let before = env.image_hash();
         env.inject(Fault::on(kind, ".val", Effect::Fails(cause)).sticky());
         let error = try_open(&env).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Io, "{cause:?}: {error}");
-        assert_eq!(error.file_name(), Some("000003.val"), "{cause:?}: {error}");
+        let named = (error.kind(), error.file_name());
         assert_eq!(
-            env.image_hash(),
-            before,
-            "{cause:?}: a failed open must change nothing"
+            named,
+            (ErrorKind::Io, Some("000003.val")),
+            "{cause:?}: {error}"
         );
+        assert_eq!(env.image_hash(), before, "{cause:?} changed something");
         env.heal();
         assert_whole(&open(&env), 2);
     }
@@ -146,8 +149,7 @@ fn an_opening_that_fails_leaves_no_copies() {
         env.heal();
         assert_whole(&open(&env), 4);
         assert_whole(&after_power_loss(&env), 4);
-        let broken = env.violations();
-        assert!(broken.is_empty(), "{fault:?}: {broken:?}");
+        assert_syncs_in_order(&env, &format!("{fault:?}"));
     }
 }
 
@@ -160,13 +162,10 @@ fn openings_killed_again_and_again_do_not_accumulate_copies() {
         let whole = killed(&env);
         let from = whole.op_count();
         open(&whole);
-        let renames = whole.ops().into_iter().skip(usize::try_from(from).unwrap());
-        let rename = renames
-            .filter(|op| op.kind == OpKind::Rename && op.to == "CURRENT")
-            .map(|op| op.index - from)
-            .next();
+        let rename = manifests(&whole, from).next();
+        let rename = rename.expect("an open renames its CURRENT").index - from;
         let image = killed(&env);
-        image.crash_at(image.op_count() + rename.expect("an open renames its CURRENT"));
+        image.crash_at(image.op_count() + rename);
         try_open(&image).unwrap_err();
         env = killed(&image);
         let files = data_files(&env);
@@ -175,36 +174,42 @@ fn openings_killed_again_and_again_do_not_accumulate_copies() {
     assert_whole(&open(&env), 8);
 }
 
+/// Returns the operations since `from` that put a manifest in use.
+fn manifests(env: &SimEnv, from: u64) -> impl Iterator<Item = Op> {
+    let later = env
+        .ops()
+        .into_iter()
+        .skip(usize::try_from(from).expect("few operations"));
+    later.filter(|op| op.kind == OpKind::Rename && op.to == "CURRENT")
+}
+
 /// Regression: at every open, recovery filled the disk with its own copies, kept them, and found no
 /// room for tables.
 #[test]
 fn a_disk_without_room_for_copies_opens_with_the_values_in_place() {
+    let half = Effect::WritesPart(Short::Half, Cause::Full);
     for fault in [
         Fault::on(OpKind::Append, ".val", Effect::Fails(Cause::Full)).after(2),
-        Fault::on(
-            OpKind::Append,
-            ".val",
-            Effect::WritesPart(Short::Half, Cause::Full),
-        ),
+        Fault::on(OpKind::Append, ".val", half),
         Fault::on(OpKind::Append, ".tbl", Effect::Fails(Cause::Full)),
         Fault::on(OpKind::SyncFile, ".val", Effect::Fails(Cause::Full)),
         Fault::on(OpKind::Append, "MANIFEST", Effect::Fails(Cause::Full)),
     ] {
         let env = killed_with_large_values(4);
-        let is_value = |(name, _): &(String, u64)| is_kind(name, "val");
-        let mut before = data_files(&env);
-        before.retain(is_value);
+        let values = || {
+            let mut files = data_files(&env);
+            files.retain(|(name, _)| is_kind(name, "val"));
+            files
+        };
+        let before = values();
         env.inject(fault.clone());
         env.inject(fault.clone());
         let db = open(&env);
-        let mut after = data_files(&env);
-        after.retain(is_value);
-        assert_eq!(after, before, "{fault:?}");
+        assert_eq!(values(), before, "{fault:?}");
         assert_whole(&db, 4);
         drop(db);
         assert_whole(&after_power_loss(&env), 4);
-        let broken = env.violations();
-        assert!(broken.is_empty(), "{fault:?}: {broken:?}");
+        assert_syncs_in_order(&env, &format!("{fault:?}"));
     }
 }
 
@@ -212,11 +217,8 @@ fn a_disk_without_room_for_copies_opens_with_the_values_in_place() {
 #[test]
 fn the_log_is_read_one_segment_at_a_time() {
     let env = SimEnv::new(1);
-    let large = Setup {
-        budget: 16 << 20,
-        ..Setup::plain()
-    };
-    let db = large.options(env.clone()).open(PATH).unwrap();
+    let options = Setup::plain().options(env.clone());
+    let db = options.memory_budget(16 << 20).open(PATH).unwrap();
     for number in 0..5000_u32 {
         db.put(&number.to_le_bytes(), &[7; 1000]).unwrap();
     }
@@ -224,16 +226,11 @@ fn the_log_is_read_one_segment_at_a_time() {
     let db = open(&env);
     assert_eq!(db.iter().count(), 5000);
     let ops = env.ops();
-    let reads: Vec<_> = ops
-        .iter()
-        .filter(|op| op.kind == OpKind::ReadAt && is_kind(&op.name, "log"))
-        .collect();
-    let first_table = ops
-        .iter()
-        .find(|op| op.kind == OpKind::Create && is_kind(&op.name, "tbl"));
-    let first_table = first_table.expect("replay writes tables").index;
-    let later = reads.iter().filter(|op| op.index > first_table).count();
-    assert!(later > 0, "all {} reads before a table", reads.len());
+    let is = |op: &Op, kind, ending: &str| op.kind == kind && is_kind(&op.name, ending);
+    let first_table = ops.iter().position(|op| is(op, OpKind::Create, "tbl"));
+    let last_read = ops.iter().rposition(|op| is(op, OpKind::ReadAt, "log"));
+    let first_table = first_table.expect("replay writes tables");
+    assert!(last_read.is_some_and(|read| read > first_table));
 }
 
 /// After a failed close, the contents after the next open are durable.
@@ -272,19 +269,14 @@ fn a_kill_in_a_recycled_log_is_not_reported_as_damage() {
     assert_eq!(db.get(b"newest").unwrap().as_deref(), Some(&b"1"[..]));
     let cut = db.open_report().log_cut.as_ref();
     let reason = &cut.expect("the recycled log must have old contents").reason;
-    assert!(
-        reason.starts_with("nothing shows that a record was lost"),
-        "{reason}"
-    );
+    let is_harmless = reason.starts_with("nothing shows that a record was lost");
+    assert!(is_harmless, "{reason}");
 }
 
 /// Opens with segments of 256 KiB.
 fn try_open_larger(env: &Arc<SimEnv>) -> cairndb::Result<Db> {
-    let setup = Setup {
-        budget: 1 << 20,
-        ..Setup::plain()
-    };
-    setup.options(env.clone()).open(PATH)
+    let options = Setup::plain().options(env.clone());
+    options.memory_budget(1 << 20).open(PATH)
 }
 
 /// Number of keys in a long log. Each is put once or twice.
@@ -296,9 +288,8 @@ fn killed_with_a_long_log() -> Arc<SimEnv> {
     let env = SimEnv::new(11);
     let db = try_open_larger(&env).expect("the database must open");
     for number in 0..LONG_PUTS {
-        let key = (number % LONG_KEYS).to_le_bytes();
-        db.put(&key, &long_value(number))
-            .expect("there must be room");
+        let (key, value) = ((number % LONG_KEYS).to_le_bytes(), long_value(number));
+        db.put(&key, &value).expect("there must be room");
     }
     db.sync().expect("nothing must fail");
     killed(&env)
@@ -314,13 +305,10 @@ fn assert_long(db: &Db) {
     for number in 0..LONG_KEYS {
         let again = number + LONG_KEYS;
         let newest = if again < LONG_PUTS { again } else { number };
-        let found = db
-            .get(&number.to_le_bytes())
-            .expect("the value must be readable");
-        assert!(
-            found.as_deref() == Some(&long_value(newest)[..]),
-            "{number}"
-        );
+        let found = db.get(&number.to_le_bytes());
+        let found = found.expect("the value must be readable");
+        let is_newest = found.as_deref() == Some(&long_value(newest)[..]);
+        assert!(is_newest, "{number}");
     }
     let keys = db.iter().try_count().expect("every entry must be readable");
     assert_eq!(keys, u64::from(LONG_KEYS));
@@ -332,11 +320,9 @@ fn with_little_room(env: &SimEnv, kept: u64) {
 }
 
 fn bytes_but_tables(env: &SimEnv) -> u64 {
-    let files = env.files();
-    let kept = files
-        .iter()
-        .filter(|(name, _)| name.extension().is_none_or(|it| it != "tbl"));
-    kept.map(|(_, bytes)| *bytes).sum()
+    let files = env.files().into_iter();
+    let kept = files.filter(|(name, _)| name.extension() != Some("tbl".as_ref()));
+    kept.map(|(_, bytes)| bytes).sum()
 }
 
 /// Regression: there was no room for both the log and its tables, so reopening for writing failed.
@@ -349,12 +335,11 @@ fn a_full_disk_is_replayed_a_segment_at_a_time() {
     let from = env.op_count();
     let db = try_open_larger(&env).expect("the database must open");
     assert_long(&db);
-    let renames = env.ops().into_iter().skip(usize::try_from(from).unwrap());
-    let manifests = renames.filter(|op| op.kind == OpKind::Rename && op.to == "CURRENT");
-    assert!(manifests.count() > 5, "one manifest for each segment");
+    let count = manifests(&env, from).count();
+    assert!(count > 5, "one manifest for each segment");
     drop(db);
     let whole = env.op_count() - from;
-    assert!(env.violations().is_empty(), "{:?}", env.violations());
+    assert_syncs_in_order(&env, "whole");
     // If the power fails at any point, the next open finds everything, on an equally full disk.
     let mut tried = 0;
     for at in 0..whole {
@@ -377,7 +362,7 @@ fn a_full_disk_is_replayed_a_segment_at_a_time() {
         assert_long(&db);
         tried += 1;
         drop(db);
-        assert!(image.violations().is_empty(), "{:?}", image.violations());
+        assert_syncs_in_order(&image, "cut short");
     }
     assert!(tried > 100, "{tried}");
 }

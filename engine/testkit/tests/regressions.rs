@@ -1,6 +1,6 @@
 //! Every bug that the crash tests have found, as the smallest run that reproduces it.
 
-use cairndb::{Comparator, Db, Durability, ErrorKind, Job, Options, WriteOptions};
+use cairndb::{Comparator, Compression, Db, Durability, ErrorKind, Job, WriteOptions};
 use cairndb_sim::{Cause, CrashChoice, Effect, Fault, Keep, OpKind, Profile, Short, SimEnv};
 use cairndb_testkit::campaign::{Campaign, Effort};
 use cairndb_testkit::oracle::{self, PATH};
@@ -9,7 +9,7 @@ use cairndb_testkit::workload::{Act, Step};
 
 use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering as Memory};
 
 fn open(env: &Arc<SimEnv>) -> Db {
     let opened = Setup::plain().options(env.clone()).open(PATH);
@@ -80,11 +80,7 @@ fn leftovers_are_also_removed_after_a_clean_opening() {
 fn a_deleted_key_stays_deleted_backward_across_a_page_boundary() {
     for filler in (24..4000).step_by(40) {
         let env = SimEnv::new(1);
-        let options: Options = Setup {
-            compress: false,
-            ..Setup::plain()
-        }
-        .options(env);
+        let options = Setup::plain().options(env).compression(Compression::None);
         let db = options.open(PATH).unwrap();
         db.put(b"a", &vec![1; filler]).unwrap();
         db.put(b"b", &[2; 1500]).unwrap();
@@ -126,11 +122,9 @@ fn values_shown_after_a_failed_sync_are_rewritten() {
     assert_eq!(error.kind(), ErrorKind::Poisoned);
     db.close().unwrap_err();
     let db = open(&env);
+    // The value was handed to the system, and no power loss occurred.
     let shown = db.get(b"a").unwrap();
-    assert!(
-        shown.is_some(),
-        "the value was handed to the system, and no power loss occurred"
-    );
+    assert!(shown.is_some());
     let db = after_power_loss(&env);
     assert_eq!(db.get(b"a").unwrap().as_deref(), shown.as_deref());
 }
@@ -140,8 +134,7 @@ fn values_shown_after_a_failed_sync_are_rewritten() {
 fn a_log_whose_sync_failed_is_not_recycled() {
     let env = SimEnv::new(1);
     let db = open(&env);
-    let fault = Fault::on(OpKind::SyncFile, ".log", Effect::SyncKeepsCache);
-    env.inject(fault);
+    env.inject(Fault::on(OpKind::SyncFile, ".log", Effect::SyncKeepsCache));
     db.put_with(b"a", b"1", &sync()).unwrap_err();
     db.close().unwrap_err();
     let db = open(&env);
@@ -169,12 +162,8 @@ fn a_full_disk_while_a_manifest_is_begun_heals_without_reopening() {
         assert!(kind.is_none_or(|kind| kind == ErrorKind::NoSpace));
         db.put_with(b"b", b"2", &sync()).unwrap();
         let db = after_power_loss(&env);
-        let applied = db.get(b"a").unwrap().is_some();
-        assert_eq!(
-            applied,
-            kind.is_none(),
-            "the write must be applied if and only if it was acknowledged"
-        );
+        // The write is applied if and only if it was acknowledged.
+        assert_eq!(db.get(b"a").unwrap().is_some(), kind.is_none());
         assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
     }
 }
@@ -183,7 +172,7 @@ fn a_full_disk_while_a_manifest_is_begun_heals_without_reopening() {
 /// write after the record, and after a sync the next open failed.
 #[test]
 fn a_value_file_outlives_the_log_records_of_a_flush_that_is_not_durable() {
-    for synced in [false, true] {
+    for durability in [Durability::Os, Durability::Sync] {
         let env = SimEnv::new(1);
         let db = open(&env);
         db.put(b"a", &[1; 9000]).unwrap();
@@ -198,11 +187,6 @@ fn a_value_file_outlives_the_log_records_of_a_flush_that_is_not_durable() {
             db.put(&number.to_le_bytes(), &[7; 300]).unwrap();
         }
         db.step_background(Job::DropValues).unwrap();
-        let durability = if synced {
-            Durability::Sync
-        } else {
-            Durability::Os
-        };
         let options = WriteOptions::new().durability(durability);
         db.put_with(b"c", b"3", &options).unwrap();
         let db = open(&env.crash_image(Profile::Kill, &CrashChoice::new(Keep::All)));
@@ -242,17 +226,12 @@ fn a_refused_write_is_found_whole_or_not_at_all() {
             assert_eq!(next.get(b"b").unwrap(), None, "{short:?} {len}");
         }
     }
-    assert!(
-        found[0] > 0 && found[1] > 0,
-        "{found:?}: both cases must occur"
-    );
+    assert!(!found.contains(&0), "{found:?}: both cases must occur");
 }
 
 /// An order that is bytewise until it is reversed.
 #[derive(Debug, Default)]
-struct Fickle {
-    turned: AtomicBool,
-}
+struct Fickle(AtomicBool);
 
 impl Comparator for Fickle {
     fn name(&self) -> &'static str {
@@ -260,11 +239,8 @@ impl Comparator for Fickle {
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        if self.turned.load(std::sync::atomic::Ordering::Relaxed) {
-            b.cmp(a)
-        } else {
-            a.cmp(b)
-        }
+        let turned = self.0.load(Memory::Relaxed);
+        if turned { b.cmp(a) } else { a.cmp(b) }
     }
 }
 
@@ -278,19 +254,15 @@ fn a_handle_poisoned_without_a_failed_sync_reports_the_cause() {
     db.put(b"a", b"1").unwrap();
     db.put(b"b", b"1").unwrap();
     db.flush().unwrap();
-    order
-        .turned
-        .store(true, std::sync::atomic::Ordering::Relaxed);
+    order.0.store(true, Memory::Relaxed);
     db.put(b"c", b"1").unwrap();
     let error = db.flush().unwrap_err();
     let later = db.put(b"d", b"1").unwrap_err();
     for error in [error, later] {
         assert_eq!(error.kind(), ErrorKind::Poisoned);
         let text = error.to_string();
-        assert!(
-            !text.contains("sync") && text.contains("corruption"),
-            "{text}"
-        );
+        let is_cause = !text.contains("sync") && text.contains("corruption");
+        assert!(is_cause, "{text}");
     }
 }
 
@@ -298,20 +270,15 @@ fn a_handle_poisoned_without_a_failed_sync_reports_the_cause() {
 #[test]
 fn a_manifest_of_long_keys_is_not_begun_anew_at_every_step() {
     let env = SimEnv::new(1);
-    let setup = Setup {
-        budget: 4 << 20,
-        ..Setup::plain()
-    };
-    let db = setup.options(env.clone()).open(PATH).unwrap();
+    let options = Setup::plain().options(env.clone());
+    let db = options.memory_budget(4 << 20).open(PATH).unwrap();
     for number in 0..6 {
         db.put(&vec![number; 1 << 20], b"v").unwrap();
         db.flush().unwrap();
     }
     let manifests = || {
-        let begun = env.ops().into_iter();
-        begun
-            .filter(|op| op.kind == OpKind::Create && op.name.starts_with("MANIFEST"))
-            .count()
+        let begun = env.ops().into_iter().filter(|op| op.kind == OpKind::Create);
+        begun.filter(|op| op.name.starts_with("MANIFEST")).count()
     };
     let before = manifests();
     for number in 0..10 {

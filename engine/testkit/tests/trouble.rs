@@ -4,8 +4,8 @@
 #![expect(clippy::big_endian_bytes, reason = "big-endian keys sort as numbers")]
 
 use cairndb::{
-    Comparator, Compression, Db, Durability, ErrorKind, Job, MergeOperator, Options, WriteBatch,
-    WriteOptions,
+    Comparator, Compression, Db, Durability, ErrorKind, Job, MergeOperator, Options, Result,
+    WriteBatch, WriteOptions,
 };
 use cairndb_env::Background;
 use cairndb_env::random::Random;
@@ -48,25 +48,27 @@ impl MergeOperator for Join {
         "testkit.join"
     }
 
-    fn merge(
-        &self,
-        _key: &[u8],
-        base: Option<&[u8]>,
-        operands: &[&[u8]],
-    ) -> cairndb::Result<Vec<u8>> {
+    fn merge(&self, key: &[u8], base: Option<&[u8]>, operands: &[&[u8]]) -> Result<Vec<u8>> {
+        let combined = self.combine(key, operands).unwrap_or_default();
         if self.huge {
-            return Ok(vec![0; (1 << 30) + 1]);
+            return Ok(combined);
         }
-        Ok([base.unwrap_or_default(), &operands.concat()].concat())
+        Ok([base.unwrap_or_default(), &combined].concat())
     }
 
     fn combine(&self, _key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>> {
-        Some(if self.huge {
-            vec![0; (1 << 30) + 1]
-        } else {
-            operands.concat()
-        })
+        let huge = self.huge.then(|| vec![0; (1 << 30) + 1]);
+        huge.or_else(|| Some(operands.concat()))
     }
+}
+
+#[track_caller]
+fn holds(db: &Db, key: &[u8], value: &[u8]) {
+    assert!(
+        db.get(key).expect("it is readable").as_deref() == Some(value),
+        "{}",
+        key.escape_ascii()
+    );
 }
 
 fn with_join(env: &Arc<SimEnv>, huge: bool) -> Db {
@@ -89,11 +91,8 @@ fn a_folded_value_that_no_table_can_hold_leaves_its_operands_alone() {
     db.compact_range(..).unwrap();
     db.close().unwrap();
     let db = with_join(&env, false);
-    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"base12"[..]));
-    assert_eq!(
-        db.get(b"without base").unwrap().as_deref(),
-        Some(&b"12"[..])
-    );
+    holds(&db, b"k", b"base12");
+    holds(&db, b"without base", b"12");
 }
 
 /// Regression: one session without the merge operator lost the operator's name, so any other
@@ -127,19 +126,16 @@ fn settings_that_would_prevent_reopening_are_refused() {
         fn name(&self) -> &str {
             &self.0
         }
-        fn merge(&self, _: &[u8], _: Option<&[u8]>, _: &[&[u8]]) -> cairndb::Result<Vec<u8>> {
+        fn merge(&self, _: &[u8], _: Option<&[u8]>, _: &[&[u8]]) -> Result<Vec<u8>> {
             Ok(Vec::new())
         }
     }
     let env = SimEnv::new(1);
     let named = |len| options(&env).merge_operator(Arc::new(Named("n".repeat(len))));
-    let refused = named(256).open(PATH).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
-    let refused = options(&env)
-        .filter_bits_per_key(101)
-        .open(PATH)
-        .unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+    for refused in [named(256), options(&env).filter_bits_per_key(101)] {
+        let error = refused.open(PATH).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    }
     named(255).open(PATH).unwrap().close().unwrap();
     named(255).open(PATH).unwrap();
 }
@@ -161,9 +157,7 @@ fn bounds_of_tables_may_be_longer_than_one_edit() {
         let image = after(&env, profile, Keep::None);
         for _ in 0..2 {
             let db = open(&image);
-            for n in 0..8 {
-                assert_eq!(db.get(&key(n)).unwrap().as_deref(), Some(&[n][..]));
-            }
+            (0..8).for_each(|n| holds(&db, &key(n), &[n]));
             db.put(b"later", b"1").unwrap();
             db.close().unwrap();
         }
@@ -177,10 +171,9 @@ fn refused_large_values_take_no_room() {
     let db = open(&env);
     db.put(b"a", &[1; 9000]).unwrap();
     let values = || {
-        let appends = env.ops().into_iter();
-        appends
-            .filter(|op| op.kind == OpKind::Append && op.name.contains(".val"))
-            .count()
+        let ops = env.ops().into_iter();
+        let appends = ops.filter(|op| op.kind == OpKind::Append && op.name.contains(".val"));
+        appends.count()
     };
     let full = Effect::Fails(Cause::Full);
     env.inject(Fault::on(OpKind::CreateLog, ".log", full).sticky());
@@ -211,10 +204,8 @@ impl Comparator for Fragile {
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        assert!(
-            !self.0.load(Memory::Relaxed),
-            "the comparator was set to panic"
-        );
+        let panics = self.0.load(Memory::Relaxed);
+        assert!(!panics, "the comparator was set to panic");
         b.cmp(a)
     }
 }
@@ -236,17 +227,14 @@ fn a_comparator_that_panics_in_a_write_ends_the_handle_and_loses_nothing() {
     catch_unwind(AssertUnwindSafe(|| db.write(&batch))).unwrap_err();
     order.0.store(false, Memory::Relaxed);
     assert_eq!(db.put(b"e", b"3").unwrap_err().kind(), ErrorKind::Poisoned);
-    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"1"[..]));
+    holds(&db, b"b", b"1");
     assert_eq!(db.iter().count(), 1, "the batch must be invisible");
     drop(db);
     let image = after(&env, Profile::Kill, Keep::All);
     let db = options(&image).comparator(order).open(PATH).unwrap();
-    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"1"[..]));
+    holds(&db, b"b", b"1");
     let found = db.iter().count();
-    assert!(
-        found == 1 || found == 4,
-        "the batch must be applied completely or not at all: {found}"
-    );
+    assert!([1, 4].contains(&found), "a part of the batch: {found}");
 }
 
 /// Regression: a panic while a flush searched for its position in the tree left its memtables
@@ -347,9 +335,8 @@ fn full_but_for_a_cursor(env: &Arc<SimEnv>) -> (Db, cairndb::Iter) {
     };
     load(0);
     let mut iter = db.iter();
-    iter.next()
-        .expect("the database must have entries")
-        .expect("the entry must be readable");
+    let first = iter.next().expect("the database must have entries");
+    first.expect("the entry must be readable");
     load(1);
     while db.step_background(Job::Reap).expect("unlink must succeed") {}
     env.set_capacity(used(env) + (6 << 10));
@@ -396,13 +383,10 @@ fn large_values_refused_by_a_full_disk_leave_no_files() {
         let mut batch = WriteBatch::new();
         batch.put(b"first", &noise(4, 40_000));
         batch.put(b"second", &large);
-        for n in 0..300 {
-            let refused = if n % 2 == 0 {
-                db.put(b"k", &large)
-            } else {
-                db.write(&batch)
-            };
-            assert_eq!(refused.unwrap_err().kind(), ErrorKind::NoSpace);
+        for _ in 0..150 {
+            for refused in [db.put(b"k", &large), db.write(&batch)] {
+                assert_eq!(refused.unwrap_err().kind(), ErrorKind::NoSpace);
+            }
         }
         let (left, now) = (env.files().len(), used(&env));
         assert!(left <= before + 3, "{before} files before, {left} after");
@@ -411,13 +395,7 @@ fn large_values_refused_by_a_full_disk_leave_no_files() {
         let image = after(&env, Profile::Kill, Keep::All);
         image.set_capacity(u64::MAX);
         let db = open(&image);
-        assert_eq!(
-            db.get(b"k").unwrap().as_deref(),
-            Some(&noise(3, 100_000)[..])
-        );
-        assert_eq!(
-            db.get(b"large").unwrap().as_deref(),
-            Some(&noise(1, 100_000)[..])
-        );
+        holds(&db, b"k", &noise(3, 100_000));
+        holds(&db, b"large", &noise(1, 100_000));
     }
 }

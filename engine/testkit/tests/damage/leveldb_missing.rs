@@ -25,27 +25,17 @@ struct Shape {
     logs: [u64; 2],
 }
 
+impl Shape {
+    const fn new(name: &'static str, tables: &'static [u64], logs: [u64; 2]) -> Shape {
+        Shape { name, tables, logs }
+    }
+}
+
 const SHAPES: [Shape; 4] = [
-    Shape {
-        name: "tables and a log",
-        tables: &[5, 7, 9],
-        logs: [0, 12],
-    },
-    Shape {
-        name: "two logs",
-        tables: &[5],
-        logs: [10, 12],
-    },
-    Shape {
-        name: "only a log",
-        tables: &[],
-        logs: [0, 3],
-    },
-    Shape {
-        name: "an export",
-        tables: &[5, 7],
-        logs: [0, 0],
-    },
+    Shape::new("tables and a log", &[5, 7, 9], [0, 12]),
+    Shape::new("two logs", &[5], [10, 12]),
+    Shape::new("only a log", &[], [0, 3]),
+    Shape::new("an export", &[5, 7], [0, 0]),
 ];
 
 /// Returns the entries of the `nth` file, oldest first. They replace and delete some of those
@@ -181,10 +171,8 @@ impl Case<'_> {
         };
         // Without manifest and contents, nothing shows that the directory was LevelDB's.
         let is_known = !self.left.is_empty() || !self.is_gone("MANIFEST");
-        assert!(
-            !is_known || advice.iter().all(|it| text.contains(it)),
-            "{text}"
-        );
+        let is_advised = advice.iter().all(|it| text.contains(it));
+        assert!(!is_known || is_advised, "{text}");
     }
 
     /// Runs a door on a copy of the directory. A door that fails must not change it.
@@ -241,23 +229,21 @@ impl Case<'_> {
 
     /// The doors that know only databases of CairnDB's.
     fn check_others(&self) {
-        let outcomes = [
-            ("open", self.run(|options, _| options.open(HOME).map(drop))),
-            (
-                "create",
-                self.run(|options, _| options.clone().create_if_missing(true).open(HOME).map(drop)),
-            ),
-            (
-                "read only",
-                self.run(|options, _| options.clone().read_only(true).open(HOME).map(drop)),
-            ),
-            (
-                "verify",
-                self.run(|options, _| verify(HOME, options).map(drop)),
-            ),
+        type Door = fn(&Options) -> Result<()>;
+        let doors: [(&str, Door); 4] = [
+            ("open", |it| it.open(HOME).map(drop)),
+            ("create", |it| {
+                it.clone().create_if_missing(true).open(HOME).map(drop)
+            }),
+            ("read only", |it| {
+                it.clone().read_only(true).open(HOME).map(drop)
+            }),
+            ("verify", |it| verify(HOME, it).map(drop)),
         ];
-        for (door, outcome) in outcomes {
-            let error = outcome.expect_err(&self.text());
+        for (door, enter) in doors {
+            let error = self
+                .run(|options, _| enter(options))
+                .expect_err(&self.text());
             if self.is_gone("CURRENT") || self.is_gone("MANIFEST") {
                 self.check_error(door, &error);
             } else {
@@ -350,10 +336,10 @@ pub(crate) fn check(image: &Image) {
         for outcome in [planned.map(drop), read.map(drop)] {
             match outcome {
                 Ok(()) => assert!(!gone.iter().any(is_named), "{gone:?}"),
-                Err(error) => assert!(
-                    gone.contains(&error.file_name().unwrap_or_default()),
-                    "{gone:?}: {error}"
-                ),
+                Err(error) => {
+                    let named = error.file_name().unwrap_or_default();
+                    assert!(gone.contains(&named), "{gone:?}: {error}");
+                }
             }
         }
     }
