@@ -7,7 +7,7 @@ use cairndb::env::{Env, RealEnv};
 use cairndb_leveldb::{FileName, LogWriter, ManifestSalvage, VersionEdit};
 
 use super::{NONE, cairn, numbers};
-use crate::{file_of, files, holder, home, open_reverse, place, write_leveldb, write_table};
+use crate::{HOLDER, file_of, files, home, open_reverse, place, write_leveldb, write_table};
 
 /// Commands that look into the files of either store, also while the database is open.
 const INSPECTING: [&str; 3] = ["tables", "log", "manifest"];
@@ -151,7 +151,7 @@ fn a_locked_database_is_an_error_of_its_own() {
     let db = Db::open(&ours).unwrap();
     for (command, arguments) in COMMANDS {
         if command != "upgrade" && !INSPECTING.contains(&command) {
-            let parts = [ours.to_str().unwrap(), "close", &holder()];
+            let parts = [ours.to_str().unwrap(), "close", HOLDER];
             cairn(command, &ours, arguments).failed(4, &parts);
         }
     }

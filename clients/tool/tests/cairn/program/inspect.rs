@@ -6,7 +6,7 @@ use cairndb::{Db, WriteBatch};
 use serde_json::Value;
 
 use super::{NONE, cairn, numbers, overwrite};
-use crate::{assert_has, file_of, files, holder, home, names, place, write_leveldb, write_table};
+use crate::{HOLDER, assert_has, file_of, files, home, names, place, write_leveldb, write_table};
 
 const COMMANDS: [&str; 3] = ["tables", "log", "manifest"];
 
@@ -223,11 +223,7 @@ fn an_open_database_is_read_without_its_lock() {
     db.flush().unwrap();
     db.put(b"pear", b"green").unwrap();
     for command in COMMANDS {
-        assert!(
-            !cairn(command, &path, NONE)
-                .ended(0, &[&holder()])
-                .is_empty()
-        );
+        assert!(!cairn(command, &path, NONE).ended(0, &[HOLDER]).is_empty());
     }
     let log = cairn("log", &path, &["--entries"]).ended(0, &[]);
     assert_has(&log, &["put pear\tgreen"]);

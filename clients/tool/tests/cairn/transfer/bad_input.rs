@@ -7,7 +7,7 @@ use cairndb_leveldb::WriteOptions;
 
 use super::{assert_same, cairn, command, words};
 use crate::{
-    Entries, assert_has, clear, fed, holder, home, limited, names, read, remove, write,
+    Entries, HOLDER, assert_has, clear, fed, home, limited, names, read, remove, write,
     write_leveldb, write_leveldb_with,
 };
 
@@ -73,13 +73,13 @@ fn a_locked_database_is_4_and_names_the_process() {
     write(&at.join("from"), &entries(10));
     cairn(at, "export @from @file --format=jsonl").done();
     let db = Db::open(at.join("from")).unwrap();
-    let holder = holder();
+
     for line in EXPORTS {
         let line = line.replace("@file", "@other");
         let name = at.join("from");
-        cairn(at, &line).failed(4, &[name.to_str().unwrap(), &holder, "close"]);
+        cairn(at, &line).failed(4, &[name.to_str().unwrap(), HOLDER, "close"]);
     }
-    cairn(at, "import @from @file --format=jsonl").failed(4, &[&holder]);
+    cairn(at, "import @from @file --format=jsonl").failed(4, &[HOLDER]);
     db.close().unwrap();
     assert_eq!(names(at), ["file", "from"]);
 }
@@ -307,8 +307,8 @@ fn a_locked_or_damaged_leveldb_database_is_not_imported() {
     let import = "import @to @file --format=leveldb";
     let dir = RealEnv::new().open_dir(&at.join("file"), false).unwrap();
     let lock = dir.lock("LOCK").unwrap();
-    let holder = holder();
-    cairn(at, import).failed(4, &["file", &holder]);
+
+    cairn(at, import).failed(4, &["file", HOLDER]);
     drop(lock);
     let table = at.join("file/000002.ldb");
     let intact = std::fs::read(&table).unwrap();
