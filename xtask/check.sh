@@ -36,6 +36,22 @@ scripted() {
     esac
 }
 
+# Builds the tests of the packages that cargo's options select, and runs them with the commands of
+# stdin.
+test_programs() {
+    local built=$target/tests.json programs name
+    run cargo test "$@" --locked --no-run --message-format=json-render-diagnostics >"$built"
+    programs=$(sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"test":true},"features".*"executable":"\([^"]*\)".*/\1 \2/p' "$built")
+    # Those that take longest come first, so that none is left alone at the end.
+    local long=(program crash suite behaviour damage servers cairn python)
+    {
+        cat
+        for name in "${long[@]}"; do grep "/$name-[^/]*$" <<<"$programs" || true; done
+        echo "$PWD cargo test $* --locked --doc"
+        grep -vE "/($(IFS='|' && echo "${long[*]}"))-[^/]*$" <<<"$programs" || true
+    } | xtask/side_by_side.sh "$target/tests"
+}
+
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 # The options that select every package that can be built here. `cairndb-remote` is tested with the
 # client of etcd, which needs protoc when it is built.
@@ -78,19 +94,8 @@ tests)
     if [ ${#packages[@]} -gt 1 ]; then
         skip "adapters/remote: install protobuf-compiler"
     fi
-    built=$target/tests.json
-    run cargo test "${packages[@]}" --locked --no-run \
-        --message-format=json-render-diagnostics >"$built"
-    programs=$(sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"test":true},"features".*"executable":"\([^"]*\)".*/\1 \2/p' "$built")
-    # Those that take longest come first, so that none is left alone at the end.
-    long=(program crash suite behaviour damage servers transfer python)
-    {
-        echo "$PWD xtask/check.sh node"
-        for name in "${long[@]}"; do grep "/$name-[^/]*$" <<<"$programs" || true; done
-        echo "$PWD cargo test ${packages[*]} --locked --doc"
-        echo "$PWD xtask/check.sh loom"
-        grep -vE "/($(IFS='|' && echo "${long[*]}"))-[^/]*$" <<<"$programs"
-    } | xtask/side_by_side.sh "$target/tests"
+    printf '%s\n' "$PWD xtask/check.sh node" "$PWD xtask/check.sh loom" |
+        test_programs "${packages[@]}"
     ;;
 compat)
     # Other implementations of LevelDB's format, and clients of LevelDB over the C library.
@@ -123,7 +128,7 @@ house)
         if [[ $name != cairndb-remote || ${#packages[@]} = 1 ]]; then own+=(--package "$name"); fi
     done
     run cargo clippy --profile test "${own[@]}" --all-targets --locked -- -D warnings
-    run cargo test "${own[@]}" --locked
+    test_programs "${own[@]}" </dev/null
     ;;
 node)
     need "Node: install Node 18 or newer, with npm" type node npm
