@@ -9,7 +9,7 @@ if [ "${2:-}" ]; then
     read -r folder command <<<"$2"
     # As cargo sets it.
     export CARGO_MANIFEST_DIR=$folder
-    log=$(mktemp "$1/XXXXXX.log")
+    log=$(mktemp --tmpdir="$1" --suffix=.log)
     if (cd "$folder" && exec $command) >"$log" 2>&1 </dev/null; then
         echo "ok     $SECONDS s  ${command##*/}"
     else

@@ -37,7 +37,7 @@ pub(crate) fn act(name: &str, act: &impl Act) {
             Err(fault) => absent(name, &format!("an adapter ({fault})")),
         }
     }
-    // A build of the workspace leaves the C library beside this test.
+    // A build of the workspace leaves the C library next to this test.
     let test = std::env::current_exe().expect("a path");
     let c: PathBuf = test.with_file_name("libcairndb_capi.so");
     match name {

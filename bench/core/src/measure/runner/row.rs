@@ -140,7 +140,7 @@ impl<E: Engine> Runner<'_, E> {
             self.slot.close()?;
             self.contents.begin_anew()?;
             let entries = match workload.values {
-                // Entries that a held cursor sees need space beside those that replace them.
+                // Entries that a held cursor sees take space, and so do those that replace them.
                 Values::Flag => self.plan.num + 16 * Task::additions(self.plan, workload),
                 Values::Large => self.plan.num / workload.divisor,
             };

@@ -1,4 +1,4 @@
-//! `completions` and `man`: what `make install` installs beside the program.
+//! `completions` and `man`: what `make install` installs with the program.
 
 use std::path::Path;
 use std::process::Command;

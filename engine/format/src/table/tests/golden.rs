@@ -113,7 +113,7 @@ fn print(bytes: &[u8]) -> String {
     out
 }
 
-/// Returns entries for an order of their own.
+/// Returns entries for a custom order.
 fn reversed() -> Vec<Entry> {
     let mut entries = puts(48, |n| format!("{n:016}"), |_| vec![b'v'; 900]);
     entries.push(put([b'9'; 70], [b'v'; 900]));

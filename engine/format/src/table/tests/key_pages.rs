@@ -27,7 +27,7 @@ fn entries_in(order: &Order, count: usize, rng: &mut Rng) -> Vec<Entry> {
             1..=20 => 3,
             _ => 1,
         };
-        // Some entries take pages of their own.
+        // Some entries take a whole page.
         let len = if number % 997 == 3 { 5_000 } else { 100 };
         entries.extend((0..versions).map(|version| Entry {
             seq: 9 + version,

@@ -57,7 +57,7 @@ fn entries_of(shape: usize, count: usize, rng: &mut Rng) -> Vec<Entry> {
             1..=20 => 3,
             _ => 1,
         };
-        // In one shape, some entries take pages of their own.
+        // In one shape, some entries take a whole page.
         let is_long = shape == 1 && number % 700 == 3;
         let len = if is_long { 6_000 } else { 1 + number % 80 };
         entries.extend((0..versions).map(|version| Entry {
