@@ -54,6 +54,9 @@ pub enum Order {
 /// The name of the bytewise order, the same as LevelDB's.
 pub const BYTEWISE_NAME: &str = "leveldb.BytewiseComparator";
 
+/// The name of the order of all keyspaces with a comparator: by number, then by that comparator.
+pub const KEYSPACES_NAME: &str = "cairndb.keyspaces";
+
 impl Order {
     /// Compares `a` with `b`.
     #[inline]

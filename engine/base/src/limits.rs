@@ -2,6 +2,15 @@
 
 /// Maximum key length: 64 MiB.
 pub const KEY_BYTES_MAX: usize = 64 << 20;
+/// Length of a keyspace's number, big-endian, at the start of a stored key.
+pub const KEYSPACE_BYTES: usize = 4;
+/// The smallest number of a keyspace with a comparator. Keyspaces without one have smaller numbers,
+/// and 0 is the default keyspace.
+pub const COMPARED_KEYSPACE_MIN: u32 = 1 << 31;
+/// Maximum length of a keyspace's name.
+pub const KEYSPACE_NAME_BYTES_MAX: usize = 255;
+/// Maximum number of keyspaces at a time.
+pub const KEYSPACES_MAX: usize = 65_536;
 /// Maximum value length: 1 GiB.
 pub const VALUE_BYTES_MAX: usize = 1 << 30;
 /// Maximum encoded length of a batch: 2 GiB, minus the ten bytes that the last entry's lengths may

@@ -118,6 +118,7 @@ fn builder(target: &Target, memory: &dyn Dir) -> Result<TableBuilder> {
         filter_bits_per_key: output.filter_bits_per_key,
         file: number,
         dictionary: None,
+        section: output.section,
     };
     Ok(TableBuilder::new(
         memory.create(&name::table(number))?,

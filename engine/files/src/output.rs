@@ -40,6 +40,8 @@ pub trait Relocate: Debug + Send + Sync {
 pub struct OutputSettings {
     /// Order of the keys.
     pub order: Order,
+    /// Section of the keys, see [`TableRecord::section`].
+    pub section: u8,
     /// Compression of the values.
     pub compression: Compression,
     /// Filter bits per key; 0 for no filter.
@@ -197,6 +199,7 @@ impl<'a> Output<'a> {
             filter_bits_per_key: self.settings.filter_bits_per_key,
             file: number,
             dictionary: self.settings.dictionaries.latest(),
+            section: self.settings.section,
         };
         let builder = TableBuilder::new(file, options);
         self.open = Some(Open {
@@ -237,6 +240,7 @@ impl<'a> Output<'a> {
         let record = TableRecord {
             file: open.number,
             run: 0,
+            section: summary.section,
             smallest: summary.smallest,
             largest: summary.largest,
             seq_min: summary.seq_min,

@@ -52,10 +52,10 @@ fn log(c: &mut Criterion) {
         gap: 0,
     };
     group.bench_function("frame of a put", |b| {
-        b.iter(|| batch::frame(Kind::Put, black_box(16), black_box(100)));
+        b.iter(|| batch::frame(Kind::Put, false, black_box(16), black_box(100)));
     });
     group.bench_function("header, payload of 120 bytes in 4 parts", |b| {
-        let frame = batch::frame(Kind::Put, 16, 100);
+        let frame = batch::frame(Kind::Put, false, 16, 100);
         b.iter(|| {
             let parts = [frame.before_key(), KEY, frame.before_value(), &VALUE];
             encode_header(binding, black_box(&head), black_box(&parts))
@@ -70,7 +70,7 @@ fn log(c: &mut Criterion) {
     let mut region = [0u8; 256];
     group.bench_function("put into a region: frame, header, 5 copies", |b| {
         b.iter(|| {
-            let frame = batch::frame(Kind::Put, black_box(16), black_box(100));
+            let frame = batch::frame(Kind::Put, false, black_box(16), black_box(100));
             let parts = parts(&frame);
             let header = encode_header(binding, black_box(&head), &parts);
             let mut rest = &mut region[..];
@@ -85,7 +85,7 @@ fn log(c: &mut Criterion) {
     group.bench_function("put into a region: frame, record, 1 copy", |b| {
         let mut out = Vec::with_capacity(4096);
         b.iter(|| {
-            let frame = batch::frame(Kind::Put, black_box(16), black_box(100));
+            let frame = batch::frame(Kind::Put, false, black_box(16), black_box(100));
             let parts = parts(&frame);
             encode_record(binding, black_box(&head), &parts, &mut out);
             region[..out.len()].copy_from_slice(&out);

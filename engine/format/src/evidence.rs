@@ -71,7 +71,7 @@ pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
 mod tests {
     use std::path::Path;
 
-    use cairndb_base::{FileNumber, Kind, Order};
+    use cairndb_base::{FileNumber, Kind};
     use cairndb_env::{Env, MemEnv};
 
     use super::*;
@@ -81,11 +81,9 @@ mod tests {
     /// Returns the bytes of an intact table with two data pages.
     fn table_pages(dir: &dyn Dir, number: u64) -> Vec<u8> {
         let options = TableOptions {
-            order: Order::Bytewise,
             compression: Compression::None,
             filter_bits_per_key: 0,
-            file: FileNumber(number),
-            dictionary: None,
+            ..TableOptions::new(FileNumber(number))
         };
         let mut builder = TableBuilder::new(dir.create("whole").unwrap(), options);
         for key in 0..200u8 {

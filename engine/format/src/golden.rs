@@ -151,6 +151,7 @@ fn edits() -> [VersionEdit; 3] {
                     value_bytes: 33,
                 },
                 loose_bounds: true,
+                ..TableRecord::default()
             },
         ],
         runs: Some(vec![3, 1]),

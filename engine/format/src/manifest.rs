@@ -16,6 +16,7 @@ mod edit;
 mod fields;
 mod frame;
 mod header;
+mod keyspace_record;
 mod reader;
 mod salvage;
 mod table_record;
@@ -23,7 +24,9 @@ mod writer;
 
 pub(crate) use current::parse as parse_current;
 pub use current::{install_current, prepare_current, read_current};
-pub use edit::{CleanClose, HiddenVersions, SegmentRecord, TableRecord, VersionEdit};
+pub use edit::{
+    CleanClose, HiddenVersions, KeyspaceRecord, SegmentRecord, TableRecord, VersionEdit,
+};
 pub(crate) use header::is_marked;
 pub use header::{HEADER_BYTES, ManifestHeader};
 pub use reader::{EDITS_MAX, Manifest, ManifestReader, TABLES_MAX, Tail, read_manifest};

@@ -79,6 +79,8 @@ pub struct TableOptions {
     /// table makes one of its own. Tables with the same dictionary are compacted without decoding
     /// their values.
     pub dictionary: Option<Arc<Dictionary>>,
+    /// The section of the keys, see [`TableSummary::section`].
+    pub section: u8,
 }
 
 impl TableOptions {
@@ -90,9 +92,13 @@ impl TableOptions {
             filter_bits_per_key: FILTER_BITS_PER_KEY,
             file,
             dictionary: None,
+            section: 0,
         }
     }
 }
+
+/// The largest section of keys.
+pub(crate) const SECTION_MAX: u8 = 2;
 
 /// Number of filter bits per key: about one absent key in a hundred passes.
 pub const FILTER_BITS_PER_KEY: u32 = 10;
@@ -160,6 +166,9 @@ impl Default for EntryIn<'_> {
 /// Contents of a finished table, for the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSummary {
+    /// Section of the keys: 0 for the default keyspace, 1 for all others in bytewise order, 2 for
+    /// all with a comparator.
+    pub section: u8,
     /// The first key, or a shorter one before it.
     pub smallest: Vec<u8>,
     /// The last key, or a shorter one after it.

@@ -94,6 +94,7 @@ fn output_settings(
 ) -> OutputSettings {
     OutputSettings {
         order: options.order.clone(),
+        section: 0,
         compression: options.compression.table(),
         filter_bits_per_key: options.filter_bits_per_key,
         table_bytes: budget.table,

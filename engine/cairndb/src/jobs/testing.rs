@@ -71,6 +71,7 @@ pub(crate) fn written(
     let order = rules.context.order.clone();
     let settings = OutputSettings {
         order: order.clone(),
+        section: 0,
         compression,
         filter_bits_per_key: 10,
         table_bytes: 8 << 10,

@@ -296,7 +296,7 @@ impl Commit {
         let payload_at = self.at + log::RECORD_HEADER_BYTES as u64;
         let (result, len) = match payload {
             Payload::One { kind, key, value } => {
-                let frame = batch::frame(*kind, key.len(), value.len());
+                let frame = batch::frame(*kind, false, key.len(), value.len());
                 let value = if *kind == Kind::Delete { &[] } else { *value };
                 let parts = [frame.before_key(), key, frame.before_value(), value];
                 let len = frame.payload_len(key.len(), value.len());

@@ -37,7 +37,7 @@ impl Payload<'_> {
     pub(crate) fn record_bytes(&self) -> u64 {
         match self {
             Payload::One { kind, key, value } => {
-                let frame = batch::frame(*kind, key.len(), value.len());
+                let frame = batch::frame(*kind, false, key.len(), value.len());
                 log::record_bytes(frame.payload_len(key.len(), value.len()))
             }
             Payload::Many(batch) => log::record_bytes(batch.payload_len()),

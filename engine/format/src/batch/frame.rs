@@ -4,7 +4,9 @@
 //! [`Frame::before_value`] and value into the log, and nothing is allocated or copied twice.
 
 use cairndb_base::Kind;
-use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use cairndb_base::limits::{KEY_BYTES_MAX, KEYSPACE_BYTES, VALUE_BYTES_MAX};
+
+use crate::batch::IN_KEYSPACE;
 
 /// Byte string of up to sixteen bytes, stored inline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,23 +67,25 @@ pub struct Frame {
 /// Returns the frame of a one-entry payload with the given key and value lengths. The caller must
 /// have checked the limits.
 ///
-/// `value_len` is ignored for [`Kind::Delete`], which has no value. The payload is
+/// `value_len` is ignored for [`Kind::Delete`], which has no value. In a keyspace, the key begins
+/// with its number, which `key_len` includes. The payload is
 /// `before_key ++ key ++ before_value ++ value`.
 ///
 /// ```
 /// use cairndb_base::Kind;
 /// use cairndb_format::batch::{frame, BatchWriter};
-/// let frame = frame(Kind::Put, 3, 5);
+/// let frame = frame(Kind::Put, false, 3, 5);
 /// let payload = [frame.before_key(), b"key", frame.before_value(), b"value"].concat();
 /// let mut batch = BatchWriter::new();
 /// batch.put(b"key", b"value");
 /// assert_eq!(payload, batch.to_payload());
 /// ```
 #[inline]
-pub fn frame(kind: Kind, key_len: usize, value_len: usize) -> Frame {
-    debug_assert!(key_len <= KEY_BYTES_MAX && value_len <= VALUE_BYTES_MAX);
+pub fn frame(kind: Kind, in_keyspace: bool, key_len: usize, value_len: usize) -> Frame {
+    debug_assert!(key_len <= KEY_BYTES_MAX + KEYSPACE_BYTES && value_len <= VALUE_BYTES_MAX);
     let (key_word, key_word_len) = varint_word(key_len as u64);
-    let word = 1 | u128::from(kind as u8) << 8 | key_word << 16;
+    let number = kind as u8 | if in_keyspace { IN_KEYSPACE } else { 0 };
+    let word = 1 | u128::from(number) << 8 | key_word << 16;
     let before_key = Short {
         bytes: word.to_le_bytes(),
         len: 2 + key_word_len,

@@ -3,19 +3,25 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use cairndb_base::coding::{get_bytes, get_varint};
-use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use cairndb_base::limits::{KEY_BYTES_MAX, KEYSPACE_BYTES, VALUE_BYTES_MAX};
 use cairndb_base::{Error, ErrorKind, Kind, Result};
 
+use crate::batch::IN_KEYSPACE;
 use crate::value_file::POINTER_BYTES;
 
 /// Size of the smallest entry in bytes: a kind and the length of an empty key.
 const ENTRY_BYTES_MIN: u64 = 2;
+/// The last kind with a keyspace's number.
+const KEYSPACE_KIND_MAX: u8 = 14;
 
 /// One entry of a batch, borrowed from the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// Kind of the entry.
     pub kind: Kind,
+    /// Whether the entry is in a keyspace other than the default one: its key begins with the
+    /// keyspace's number, [`KEYSPACE_BYTES`] long and big-endian.
+    pub in_keyspace: bool,
     /// Key of the entry.
     pub key: &'a [u8],
     /// The value, operand or encoded pointer; empty for a deletion.
@@ -52,7 +58,7 @@ pub fn validate(payload: &[u8]) -> Result<Validated> {
     let mut unknown_kind = None;
     for _ in 0..count {
         let raw = iter.step()?;
-        if Kind::from_u8(raw.kind).is_none() {
+        if known(raw.kind).is_none() {
             unknown_kind = unknown_kind.or(Some(raw.kind));
         }
     }
@@ -131,11 +137,12 @@ impl<'a> BatchIter<'a> {
             let mut at = start.checked_add(1)?;
             let key = get_bytes(self.entries, &mut at)?;
             let value: &[u8] = match kind {
-                0 => &[],
+                0 | IN_KEYSPACE => &[],
                 _ => get_bytes(self.entries, &mut at)?,
             };
-            let fits = key.len() <= KEY_BYTES_MAX && value.len() <= VALUE_BYTES_MAX;
-            let whole = kind != Kind::Pointer as u8 || value.len() == POINTER_BYTES;
+            let user_key = user_key(kind, key)?;
+            let fits = user_key.len() <= KEY_BYTES_MAX && value.len() <= VALUE_BYTES_MAX;
+            let whole = kind & !IN_KEYSPACE != Kind::Pointer as u8 || value.len() == POINTER_BYTES;
             (fits && whole).then_some((Raw { kind, key, value }, at))
         };
         let (raw, end) = read().ok_or_else(|| self.malformed())?;
@@ -156,7 +163,10 @@ impl<'a> BatchIter<'a> {
     #[cold]
     fn malformed(&self) -> Error {
         Error::corruption("batch entry is malformed")
-            .expected("kind, key and value within the payload and the limits")
+            .expected(
+                "kind, key (with a keyspace's number in kinds 8 to 14) and value, within the \
+                 payload and the limits",
+            )
             .found(format_args!(
                 "something else at byte {} of {}, with {} entries left",
                 self.at,
@@ -168,11 +178,32 @@ impl<'a> BatchIter<'a> {
     #[inline]
     fn entry(&mut self) -> Result<Entry<'a>> {
         let Raw { kind, key, value } = self.step()?;
-        match Kind::from_u8(kind) {
-            Some(kind) => Ok(Entry { kind, key, value }),
-            None => Err(too_new(kind)),
-        }
+        let (kind, in_keyspace) = known(kind).ok_or_else(|| too_new(kind))?;
+        Ok(Entry {
+            kind,
+            in_keyspace,
+            key,
+            value,
+        })
     }
+}
+
+/// Returns the kind with this number, and whether the entry is in a keyspace, if this version knows
+/// it.
+#[inline]
+fn known(number: u8) -> Option<(Kind, bool)> {
+    let kind = Kind::from_u8(number & !IN_KEYSPACE)?;
+    Some((kind, number & IN_KEYSPACE != 0))
+}
+
+/// Returns the key after the keyspace's number, which is not 0, in the kinds that have one.
+#[inline]
+fn user_key(kind: u8, key: &[u8]) -> Option<&[u8]> {
+    if !(IN_KEYSPACE..=KEYSPACE_KIND_MAX).contains(&kind) {
+        return Some(key);
+    }
+    let (number, rest) = key.split_first_chunk::<KEYSPACE_BYTES>()?;
+    (*number != [0; KEYSPACE_BYTES]).then_some(rest)
 }
 
 #[cold]
@@ -181,7 +212,7 @@ fn too_new(kind: u8) -> Error {
         ErrorKind::FormatTooNew,
         "batch contains an entry kind that a newer version wrote; open it with that version",
     )
-    .expected("kind 0 to 3")
+    .expected("kind 0 to 3 or 8 to 11")
     .found(kind)
 }
 
@@ -223,14 +254,19 @@ impl<'a> Iterator for OwnEntries<'a> {
     #[inline]
     fn next(&mut self) -> Option<Entry<'a>> {
         let (&kind, mut rest) = self.rest.split_first()?;
-        let kind = Kind::from_u8(kind)?;
+        let (kind, in_keyspace) = known(kind)?;
         let key = split_bytes(&mut rest)?;
         let value = match kind {
             Kind::Delete => &[],
             _ => split_bytes(&mut rest)?,
         };
         self.rest = rest;
-        Some(Entry { kind, key, value })
+        Some(Entry {
+            kind,
+            in_keyspace,
+            key,
+            value,
+        })
     }
 }
 

@@ -83,7 +83,7 @@ fn a_frame_is_what_the_writer_makes() {
                 let (key, value) = (vec![1; key_len], vec![2; value_len]);
                 let mut batch = BatchWriter::new();
                 batch.add(kind, &key, &value);
-                let frame = frame(kind, key_len, value_len);
+                let frame = frame(kind, false, key_len, value_len);
                 let is_delete = kind == Kind::Delete;
                 let value = if is_delete { &[][..] } else { &value };
                 let parts = [frame.before_key(), &key, frame.before_value(), value].concat();
@@ -92,7 +92,7 @@ fn a_frame_is_what_the_writer_makes() {
             }
         }
     }
-    let largest = frame(Kind::Put, KEY_BYTES_MAX, VALUE_BYTES_MAX);
+    let largest = frame(Kind::Put, false, KEY_BYTES_MAX, VALUE_BYTES_MAX);
     let lengths = [largest.before_key().len(), largest.before_value().len()];
     assert_eq!(lengths, [6, 5]);
 }

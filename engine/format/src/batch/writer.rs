@@ -1,10 +1,11 @@
 //! Batch writer: collects entries in encoded form.
 
-use cairndb_base::coding::{put_bytes, varint_len};
+use cairndb_base::coding::{put_bytes, put_varint, varint_len};
 use cairndb_base::limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, LONG_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
 use cairndb_base::{Error, Kind, Result};
 use cairndb_kernel::append_parts;
 
+use crate::batch::IN_KEYSPACE;
 use crate::batch::frame::Short;
 use crate::batch::read::{BatchIter, OwnEntries};
 use crate::value_file::Pointer;
@@ -88,11 +89,27 @@ impl BatchWriter {
 
     /// Adds an entry of any kind; `value` is ignored for a deletion.
     pub fn add(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
+        self.add_entry(kind, [], key, value);
+    }
+
+    /// Like [`BatchWriter::add`], to the keyspace with this number, which is not 0.
+    pub fn add_in(&mut self, kind: Kind, number: u32, key: &[u8], value: &[u8]) {
+        debug_assert!(
+            number > 0,
+            "0 is the default keyspace, whose keys have no number"
+        );
+        self.add_entry(kind, number.to_be_bytes(), key, value);
+    }
+
+    #[inline]
+    fn add_entry<const N: usize>(&mut self, kind: Kind, number: [u8; N], key: &[u8], value: &[u8]) {
+        let in_keyspace = if N > 0 { IN_KEYSPACE } else { 0 };
+        let kind_number = kind as u8 | in_keyspace;
         let value = if kind == Kind::Delete { &[] } else { value };
         // Nearly all entries are far below every limit and have lengths of one byte.
-        let short = key.len() < SHORT_BYTES && value.len() < SHORT_BYTES;
+        let short = key.len() < SHORT_BYTES - N && value.len() < SHORT_BYTES;
         let short = short && self.entries.len() <= BATCH_BYTES_MAX - 3 * SHORT_BYTES;
-        if !short && let Some(excess) = self.excess_of(key.len(), value.len()) {
+        if !short && let Some(excess) = self.excess_of(N, key.len(), value.len()) {
             self.excess.get_or_insert(excess);
             return;
         }
@@ -100,18 +117,23 @@ impl BatchWriter {
             // Like the general path below, but without reserving room byte by byte: 30 fewer
             // instructions per entry.
             #[expect(clippy::cast_possible_truncation, reason = "below 128")]
-            let [key_len, value_len] = [key.len(), value.len()].map(|len| len as u8);
+            let [key_len, value_len] = [N + key.len(), value.len()].map(|len| len as u8);
+            let head = [kind_number, key_len];
             if kind == Kind::Delete {
-                append_parts(&mut self.entries, [&[kind as u8, key_len], key]);
+                append_parts(&mut self.entries, [&head, &number, key]);
             } else {
-                let head = [kind as u8, key_len];
-                append_parts(&mut self.entries, [&head, key, &[value_len], value]);
+                append_parts(
+                    &mut self.entries,
+                    [&head, &number, key, &[value_len], value],
+                );
             }
         } else {
             self.entries
-                .reserve(key.len() + value.len() + LENGTHS_BYTES_MAX);
-            self.entries.push(kind as u8);
-            put_bytes(&mut self.entries, key);
+                .reserve(N + key.len() + value.len() + LENGTHS_BYTES_MAX);
+            self.entries.push(kind_number);
+            put_varint(&mut self.entries, (N + key.len()) as u64);
+            self.entries.extend_from_slice(&number);
+            self.entries.extend_from_slice(key);
             if kind != Kind::Delete {
                 put_bytes(&mut self.entries, value);
             }
@@ -123,10 +145,8 @@ impl BatchWriter {
     }
 
     #[cold]
-    fn excess_of(&self, key_len: usize, value_len: usize) -> Option<Excess> {
-        let bytes = self
-            .entries
-            .len()
+    fn excess_of(&self, number: usize, key_len: usize, value_len: usize) -> Option<Excess> {
+        let bytes = (self.entries.len() + number)
             .saturating_add(key_len)
             .saturating_add(value_len);
         [

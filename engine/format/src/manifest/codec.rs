@@ -7,8 +7,10 @@ use cairndb_base::{Error, Result, SEQ_MAX};
 
 use crate::input::Input;
 use crate::manifest::edit::{CleanClose, SegmentRecord, VersionEdit};
-use crate::manifest::fields::{FieldWriter, end, next_field, pairs, single, unknown, varints};
-use crate::manifest::table_record;
+use crate::manifest::fields::{
+    FieldWriter, NAME_BYTES_MAX, end, name, next_field, pairs, single, unknown, varints,
+};
+use crate::manifest::{keyspace_record, table_record};
 
 /// Tags, in the order in which fields are written. Readers must know every odd tag.
 mod tag {
@@ -28,20 +30,19 @@ mod tag {
     pub(super) const VALUE_DEAD: u64 = 24;
     pub(super) const REMOVED_VALUES: u64 = 25;
     pub(super) const CLEAN_CLOSE: u64 = 27;
+    pub(super) const CREATED_KEYSPACE: u64 = 29;
+    pub(super) const DROPPED_KEYSPACES: u64 = 31;
 
     /// Returns whether a tag may occur several times in a row. This holds for tags that this
     /// version repeats and for unknown even ones, which a later version may repeat.
     pub(super) fn repeats(tag: u64) -> bool {
         match tag {
-            ADDED_TABLE | ADDED_SEGMENT => true,
+            ADDED_TABLE | ADDED_SEGMENT | CREATED_KEYSPACE => true,
             0 | SETTLED_VALUES | VALUE_DEAD => false,
             _ => tag.is_multiple_of(2),
         }
     }
 }
-
-/// Maximum length of the name of a comparator or merge operator.
-const NAME_BYTES_MAX: usize = 255;
 
 impl VersionEdit {
     /// Appends the edit's bytes. Equal edits give equal bytes.
@@ -83,6 +84,13 @@ impl VersionEdit {
             let numbers = std::iter::once(close.last_seq).chain(flat(&close.log_ends));
             to.varints(tag::CLEAN_CLOSE, numbers);
         }
+        for keyspace in &self.created_keyspaces {
+            to.field(tag::CREATED_KEYSPACE, |body| {
+                keyspace_record::encode(keyspace, body)
+            });
+        }
+        let dropped = self.dropped_keyspaces.iter().copied().map(u64::from);
+        to.varints(tag::DROPPED_KEYSPACES, dropped);
     }
 
     /// Decodes an edit from all of `bytes`.
@@ -125,6 +133,10 @@ impl VersionEdit {
             tag::VALUE_DEAD => self.value_dead = pairs(body)?,
             tag::REMOVED_VALUES => self.removed_values = varints(body)?,
             tag::CLEAN_CLOSE => self.clean_close = Some(decode_close(body)?),
+            tag::CREATED_KEYSPACE => {
+                self.created_keyspaces.push(keyspace_record::decode(body)?);
+            }
+            tag::DROPPED_KEYSPACES => self.dropped_keyspaces = keyspace_record::numbers(body)?,
             other => unknown(other)?,
         }
         Ok(())
@@ -138,17 +150,6 @@ impl VersionEdit {
 
 fn flat(pairs: &[(u64, u64)]) -> impl Iterator<Item = u64> + '_ {
     pairs.iter().flat_map(|&(first, second)| [first, second])
-}
-
-fn name(body: &[u8]) -> Result<String> {
-    let text = std::str::from_utf8(body)
-        .ok()
-        .filter(|text| text.len() <= NAME_BYTES_MAX);
-    text.map(str::to_owned).ok_or_else(|| {
-        Error::corruption("name in the manifest is malformed")
-            .expected(format_args!("at most {NAME_BYTES_MAX} bytes of UTF-8"))
-            .found(format_args!("{} bytes", body.len()))
-    })
 }
 
 fn seq(seq: u64) -> Result<u64> {

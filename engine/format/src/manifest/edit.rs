@@ -39,6 +39,10 @@ pub struct VersionEdit {
     pub removed_values: Vec<u64>,
     /// The database was closed with everything synced; valid while this is the last edit.
     pub clean_close: Option<CleanClose>,
+    /// Keyspaces added to the database.
+    pub created_keyspaces: Vec<KeyspaceRecord>,
+    /// Numbers of keyspaces removed from the database, which are never used again.
+    pub dropped_keyspaces: Vec<u32>,
 }
 
 impl VersionEdit {
@@ -80,6 +84,9 @@ pub struct TableRecord {
     pub file: u64,
     /// Run that the table belongs to.
     pub run: u64,
+    /// Section of the keys: 0 for the default keyspace, 1 for all others in bytewise order, 2 for
+    /// all with a comparator.
+    pub section: u8,
     /// Smallest key in the table, or a shorter one before it.
     pub smallest: Vec<u8>,
     /// Largest key in the table, or a shorter one after it.
@@ -166,4 +173,21 @@ pub struct CleanClose {
     pub last_seq: SeqNo,
     /// (segment, end): offset at which the records of each live segment end.
     pub log_ends: Vec<(u64, u64)>,
+}
+
+/// A keyspace other than the default one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyspaceRecord {
+    /// Number at the start of its keys: from 2^31 on if it has a comparator, else below, never 0.
+    pub number: u32,
+    /// Name, 1 to 255 bytes.
+    pub name: String,
+    /// Name of its key order, unless that is bytewise.
+    pub comparator: Option<String>,
+    /// Name of its merge operator, once one has been used.
+    pub merge_operator: Option<String>,
+    /// Compression of its values, unless it is the database's.
+    pub compression: Option<u8>,
+    /// Expected size of a value.
+    pub value_bytes: Option<u64>,
 }

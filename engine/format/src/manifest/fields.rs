@@ -10,6 +10,9 @@ use cairndb_base::{Error, ErrorKind, Result};
 
 use crate::input::Input;
 
+/// Maximum length of the name of a keyspace, comparator or merge operator.
+pub(crate) const NAME_BYTES_MAX: usize = 255;
+
 /// Writes fields through one reused buffer.
 #[derive(Debug)]
 pub(crate) struct FieldWriter<'a> {
@@ -94,6 +97,18 @@ pub(crate) fn single(body: &[u8]) -> Result<u64> {
     let value = input.varint("a number")?;
     end(&input)?;
     Ok(value)
+}
+
+/// Reads a name.
+pub(crate) fn name(body: &[u8]) -> Result<String> {
+    let text = std::str::from_utf8(body)
+        .ok()
+        .filter(|text| text.len() <= NAME_BYTES_MAX);
+    text.map(str::to_owned).ok_or_else(|| {
+        Error::corruption("name in the manifest is malformed")
+            .expected(format_args!("at most {NAME_BYTES_MAX} bytes of UTF-8"))
+            .found(format_args!("{} bytes", body.len()))
+    })
 }
 
 /// Checks that nothing is left.

@@ -9,9 +9,8 @@ use cairndb_base::{Error, ErrorKind, Result, SEQ_MAX};
 use crate::input::Input;
 use crate::manifest::edit::{HiddenVersions, TableRecord};
 use crate::manifest::fields::{FieldWriter, end, next_field, unknown};
+use crate::table::SECTION_MAX;
 
-/// The only keyspace of this version.
-const KEYSPACE: u64 = 0;
 /// Field: the table's values are stored raw for now. The tag is even: a reader that does not know
 /// it copies the values as they are.
 const DEFERRED: u64 = 2;
@@ -27,7 +26,7 @@ const LOOSE_BOUNDS: u64 = 5;
 
 pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     debug_assert!(record.seq_min <= record.seq_max && record.deletes <= record.entries);
-    for value in [record.file, record.run, KEYSPACE] {
+    for value in [record.file, record.run, record.section.into()] {
         put_varint(out, value);
     }
     put_bytes(out, &record.smallest);
@@ -75,14 +74,17 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
         run: input.varint("a table's run")?,
         ..TableRecord::default()
     };
-    let keyspace = input.varint("a keyspace")?;
-    if keyspace != KEYSPACE {
-        let message = "database has keyspaces, which this version does not support; \
-                       open it with a newer version";
-        return Err(Error::new(ErrorKind::FormatTooNew, message)
-            .expected(KEYSPACE)
-            .found(keyspace));
-    }
+    let section = input.varint("a table's section")?;
+    record.section = u8::try_from(section)
+        .ok()
+        .filter(|section| *section <= SECTION_MAX)
+        .ok_or_else(|| {
+            let message = "table is in a section that this version does not know; open the \
+                           database with the version that wrote it";
+            Error::new(ErrorKind::FormatTooNew, message)
+                .expected(format_args!("at most {SECTION_MAX}"))
+                .found(section)
+        })?;
     record.smallest = key(&mut input, "a table's smallest key")?;
     record.largest = key(&mut input, "a table's largest key")?;
     record.seq_min = input.varint("a table's smallest sequence number")?;

@@ -95,6 +95,7 @@ impl TableBuilder {
             groups: None,
             hashes: Hashes::default(),
             summary: TableSummary {
+                section: options.section,
                 smallest: Vec::new(),
                 largest: Vec::new(),
                 seq_min: SeqNo::MAX,

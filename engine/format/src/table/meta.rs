@@ -7,17 +7,18 @@ use std::sync::Arc;
 
 use cairndb_base::Order;
 use cairndb_base::coding::{get_bytes, get_u32, get_u64, get_varint, put_bytes, put_varint};
+use cairndb_base::comparator::{BYTEWISE_NAME, KEYSPACES_NAME};
 use cairndb_base::head::HEAD_BYTES;
 use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
 
 use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Dictionary};
 
-use crate::table::TableSummary;
 use crate::table::index::fence::{BLOCK_HEADS, heads_per_page};
 use crate::table::index::filter::{LINES_PER_PAGE, PROBES_MAX};
 use crate::table::index::tie_build;
 use crate::table::page::bits::low32;
 use crate::table::page::layout::{Flaw, page_kind};
+use crate::table::{SECTION_MAX, TableSummary};
 
 /// First bytes of the block after checksum and kind, and last bytes of the file.
 pub(crate) const MAGIC: [u8; 8] = *b"CAIRNTBL";
@@ -124,6 +125,7 @@ impl Meta {
         out[16..20].copy_from_slice(&VERSION.to_le_bytes());
         out[20..24].copy_from_slice(&self.features().to_le_bytes());
         let summary = &self.summary;
+        out[28] = summary.section;
         for number in [
             self.data_pages,
             self.units,
@@ -211,11 +213,11 @@ impl Meta {
         if get_u32(block, 16) != Some(VERSION) || features & !FEATURES != 0 {
             return Err(Flaw::TooNew("table version"));
         }
-        // The keyspace: only the default one, 0, exists yet.
-        if get_u32(block, 28) != Some(0) {
-            return Err(Flaw::TooNew("keyspace"));
-        }
-        let meta = Meta::decode_fields(block, checksum, features)
+        let section = get_u32(block, 28).and_then(|section| u8::try_from(section).ok());
+        let Some(section) = section.filter(|section| *section <= SECTION_MAX) else {
+            return Err(Flaw::TooNew("section"));
+        };
+        let meta = Meta::decode_fields(block, checksum, features, section)
             .ok_or(Flaw::Damaged("meta block is malformed"))?;
         if !meta.is_consistent(first) {
             return Err(Flaw::Damaged("meta block is inconsistent"));
@@ -223,7 +225,7 @@ impl Meta {
         Ok(meta)
     }
 
-    fn decode_fields(block: &[u8], checksum: u32, features: u32) -> Option<Meta> {
+    fn decode_fields(block: &[u8], checksum: u32, features: u32, section: u8) -> Option<Meta> {
         let used = get_u32(block, 24)? as usize;
         let bytes = block.get(..used)?;
         let mut at = FIXED_BYTES;
@@ -266,6 +268,7 @@ impl Meta {
             key_pages,
             prefix,
             summary: TableSummary {
+                section,
                 smallest,
                 largest,
                 seq_min,
@@ -303,6 +306,11 @@ impl Meta {
             && self.tie_levels <= tie_build::LEVELS_MAX
             && self.key_pages <= self.units
             && self.tops_in_order()
+            && match summary.section {
+                0 => true,
+                1 => self.order == BYTEWISE_NAME,
+                _ => self.order == KEYSPACES_NAME,
+            }
     }
 
     /// Returns whether the index is of the kind that this order requires: heads or keys.

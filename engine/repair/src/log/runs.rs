@@ -99,8 +99,7 @@ impl Runs {
             order: order.clone(),
             compression: Compression::None,
             filter_bits_per_key: 0,
-            file: number,
-            dictionary: None,
+            ..TableOptions::new(number)
         };
         let mut builder = TableBuilder::new(file, options);
         for entry in &self.entries {

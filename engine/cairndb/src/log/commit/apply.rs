@@ -185,7 +185,10 @@ impl Commit {
         let (logged, is_logged) = (&mut self.logged_values, parts.appended.is_some());
         loop {
             let before = parts.rest.clone();
-            let Some(Entry { kind, key, value }) = parts.rest.next() else {
+            let Some(Entry {
+                kind, key, value, ..
+            }) = parts.rest.next()
+            else {
                 return true;
             };
             // An empty value need not point into the batch.

@@ -88,6 +88,7 @@ impl TableOpener {
         };
         let (number, source) = (FileNumber(record.file), Arc::clone(&file));
         let mut table = Table::open(source, number, &self.order, access, record.checksum)?;
+        table.check_section(record.section)?;
         table.share_dictionary(self.dictionaries.met(table.dictionary()));
         if table.is_mapped() {
             // The mapping outlives the descriptor.

@@ -1,5 +1,4 @@
 use cairndb_env::{Background, Env, MemEnv};
-use cairndb_format::manifest::HiddenVersions;
 
 use super::*;
 
@@ -17,15 +16,9 @@ fn table(file: u64, smallest: &str, largest: &str) -> Arc<TableHandle> {
         seq_min: 1,
         seq_max: 1,
         entries: 1,
-        deletes: 0,
         bytes: 100,
         raw_bytes: 1,
-        checksum: 0,
-        value_refs: Vec::new(),
-        deferred: false,
-        large_encoded: false,
-        loose_bounds: false,
-        hidden: HiddenVersions::default(),
+        ..TableRecord::default()
     };
     Arc::new(TableHandle::new(record, &opener()))
 }

@@ -61,7 +61,9 @@ fn with_pointers<'b>(
 ) -> Result<BatchWriter> {
     let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
     for entry in batch.writer() {
-        let Entry { kind, key, value } = entry?;
+        let Entry {
+            kind, key, value, ..
+        } = entry?;
         if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
             pointers.add(Kind::Pointer, key, &pointer((key, value)));
         } else {

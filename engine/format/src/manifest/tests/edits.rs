@@ -18,6 +18,7 @@ pub(super) fn full() -> VersionEdit {
             TableRecord {
                 file: 17,
                 run: 3,
+                section: 0,
                 smallest: b"apple".to_vec(),
                 largest: b"pear".to_vec(),
                 seq_min: 5,
@@ -55,6 +56,22 @@ pub(super) fn full() -> VersionEdit {
             last_seq: 1_000_000,
             log_ends: vec![(4, 512)],
         }),
+        created_keyspaces: vec![
+            KeyspaceRecord {
+                number: 1,
+                name: "a".to_owned(),
+                ..KeyspaceRecord::default()
+            },
+            KeyspaceRecord {
+                number: 1 << 31,
+                name: "été".to_owned(),
+                comparator: Some("example.reverse".to_owned()),
+                merge_operator: Some("example.append".to_owned()),
+                compression: Some(0),
+                value_bytes: Some(1000),
+            },
+        ],
+        dropped_keyspaces: vec![7, u32::MAX],
     }
 }
 
@@ -92,10 +109,10 @@ fn an_empty_edit_has_no_bytes_but_empty_runs_have() {
 #[test]
 fn unknown_fields_are_skipped_if_even_and_refused_if_odd() {
     let mut bytes = encoded(&full());
-    bytes.extend(field(28, b"advice"));
-    bytes.extend(field(28, b"more of it"));
+    bytes.extend(field(32, b"advice"));
+    bytes.extend(field(32, b"more of it"));
     assert_eq!(VersionEdit::decode(&bytes).unwrap(), full());
-    bytes.extend(field(29, b"law"));
+    bytes.extend(field(33, b"law"));
     fails(VersionEdit::decode(&bytes), ErrorKind::FormatTooNew);
 }
 
@@ -128,11 +145,15 @@ fn table_records_grow_at_their_end() {
         ErrorKind::Corruption,
     );
     fails(decode(&[field(2, b"1")]), ErrorKind::Corruption);
-    plain[2] = 1; // keyspace
-    fails(
-        VersionEdit::decode(&field(9, &plain)),
-        ErrorKind::FormatTooNew,
-    );
+    for section in [1, 2, 3, 127] {
+        plain[2] = section;
+        let decoded = VersionEdit::decode(&field(9, &plain));
+        if section > 2 {
+            fails(decoded, ErrorKind::FormatTooNew);
+        } else {
+            assert_eq!(decoded.unwrap().added_tables[0].section, section);
+        }
+    }
 }
 
 #[test]
@@ -216,11 +237,12 @@ fn table() -> impl Strategy<Value = TableRecord> {
     let key = || prop::collection::vec(any::<u8>(), 0..40);
     let seqs = (0..=SEQ_MAX, 0..=SEQ_MAX);
     let counts = (any::<u64>(), any::<u64>());
-    let rest = (any::<u32>(), any::<[bool; 3]>());
+    let rest = (any::<u32>(), any::<[bool; 3]>(), 0..=2_u8);
     (any::<[u64; 4]>(), key(), key(), seqs, counts, rest, pairs()).prop_map(
         |(numbers, smallest, largest, seqs, counts, rest, value_refs)| TableRecord {
             file: numbers[0],
             run: numbers[1],
+            section: rest.2,
             smallest,
             largest,
             seq_min: seqs.0.min(seqs.1),
@@ -253,6 +275,20 @@ fn segment() -> impl Strategy<Value = SegmentRecord> {
     })
 }
 
+fn keyspace() -> impl Strategy<Value = KeyspaceRecord> {
+    let numbers = (1..1_u32 << 31, of(any::<u8>()), of(any::<u64>()));
+    (numbers, ".{1,60}", of(".{0,40}"), of(".{0,40}")).prop_map(
+        |((number, compression, value_bytes), name, comparator, merge_operator)| KeyspaceRecord {
+            number: number | u32::from(comparator.is_some()) << 31,
+            name,
+            comparator,
+            merge_operator,
+            compression,
+            value_bytes,
+        },
+    )
+}
+
 fn edit() -> impl Strategy<Value = VersionEdit> {
     let names = (of(".{0,40}"), of(".{0,40}"));
     let singles = (of(any::<u64>()), of(0..=SEQ_MAX));
@@ -261,26 +297,36 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
     let segments = (prop::collection::vec(segment(), 0..3), numbers());
     let values = (numbers(), pairs(), pairs(), numbers(), numbers());
     let close = of((0..=SEQ_MAX, pairs()));
-    (names, singles, tables, lists, segments, values, close).prop_map(
-        |(names, singles, added_tables, lists, segments, values, close)| VersionEdit {
-            comparator: names.0,
-            merge_operator: names.1,
-            next_file: singles.0,
-            last_seq: singles.1,
-            added_tables,
-            removed_tables: lists.0,
-            moved_tables: lists.1,
-            runs: lists.2,
-            added_segments: segments.0,
-            retired_segments: segments.1,
-            added_values: values.0,
-            value_sizes: values.1,
-            value_dead: values.2,
-            removed_values: values.3,
-            settled_values: values.4,
-            clean_close: close.map(|(last_seq, log_ends)| CleanClose { last_seq, log_ends }),
-        },
+    let dropped = prop::collection::vec(1..=u32::MAX, 0..5);
+    let keyspaces = (prop::collection::vec(keyspace(), 0..3), dropped);
+    (
+        names, singles, tables, lists, segments, values, close, keyspaces,
     )
+        .prop_map(
+            |(names, singles, added_tables, lists, segments, values, close, keyspaces)| {
+                VersionEdit {
+                    comparator: names.0,
+                    merge_operator: names.1,
+                    next_file: singles.0,
+                    last_seq: singles.1,
+                    added_tables,
+                    removed_tables: lists.0,
+                    moved_tables: lists.1,
+                    runs: lists.2,
+                    added_segments: segments.0,
+                    retired_segments: segments.1,
+                    added_values: values.0,
+                    value_sizes: values.1,
+                    value_dead: values.2,
+                    removed_values: values.3,
+                    settled_values: values.4,
+                    clean_close: close
+                        .map(|(last_seq, log_ends)| CleanClose { last_seq, log_ends }),
+                    created_keyspaces: keyspaces.0,
+                    dropped_keyspaces: keyspaces.1,
+                }
+            },
+        )
 }
 
 proptest! {

@@ -134,6 +134,20 @@ impl Table {
         })
     }
 
+    /// Checks that the table's keys are in the section that the manifest states.
+    ///
+    /// # Errors
+    /// `Corruption` if they are in another.
+    pub fn check_section(&self, expected: u8) -> Result<()> {
+        let section = self.meta.summary.section;
+        if section == expected {
+            return Ok(());
+        }
+        let message = "table is in another section than the manifest states";
+        let error = self.pages.damage(self.meta.block_at(), message);
+        Err(error.expected(expected).found(section))
+    }
+
     /// Returns whether pages are reached through a mapping of the file.
     pub fn is_mapped(&self) -> bool {
         self.pages.mapping().is_some()
