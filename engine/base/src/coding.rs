@@ -4,6 +4,8 @@
 //! malformed input yields `None`, never a panic. Widths are always explicit, so these functions
 //! cannot write a platform-sized integer to a file.
 
+use crate::limits::KEYSPACE_BYTES;
+
 /// Maximum length of an encoded `u64`: ceil(64 / 7) bytes.
 pub const VARINT64_BYTES_MAX: usize = 10;
 
@@ -116,6 +118,21 @@ pub fn get_u64(bytes: &[u8], at: usize) -> Option<u64> {
         .map(u64::from_le_bytes)
 }
 
+/// Returns the number of a keyspace as the start of its stored keys: big-endian, so that bytewise
+/// order is the order of numbers.
+#[inline]
+pub fn keyspace_prefix(number: u32) -> [u8; KEYSPACE_BYTES] {
+    number.swap_bytes().to_le_bytes()
+}
+
+/// Splits a stored key into the number of its keyspace and the user's key; `None` if it is too
+/// short.
+#[inline]
+pub fn split_keyspace(key: &[u8]) -> Option<(u32, &[u8])> {
+    let (number, key) = key.split_first_chunk()?;
+    Some((u32::from_le_bytes(*number).swap_bytes(), key))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +163,17 @@ mod tests {
         assert_eq!(at, 0);
         let mut short = [0u8; 1];
         assert_eq!(write_varint(&mut short, 300), None);
+    }
+
+    #[test]
+    fn numbers_of_keyspaces_sort_as_bytes() {
+        let numbers = [1, 2, 255, 256, 1 << 31, u32::MAX];
+        assert!(numbers.map(keyspace_prefix).is_sorted());
+        for number in numbers {
+            let key = [&keyspace_prefix(number)[..], b"k"].concat();
+            assert_eq!(split_keyspace(&key), Some((number, &b"k"[..])));
+            assert_eq!(split_keyspace(&key[..3]), None);
+        }
     }
 
     #[test]

@@ -10,8 +10,8 @@
 //! 2. Every kind from 1 up has a value, whether or not this version knows the kind, so a reader can
 //!    always skip an entry.
 
-/// Added to the number of a kind, for an entry of a keyspace: the keyspace's number comes before the
-/// key.
+/// Added to the number of a kind for an entry in a keyspace, whose key begins with the keyspace's
+/// number.
 const IN_KEYSPACE: u8 = 8;
 
 mod frame;

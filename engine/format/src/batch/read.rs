@@ -2,8 +2,8 @@
 
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use cairndb_base::coding::{get_bytes, get_varint};
-use cairndb_base::limits::{KEY_BYTES_MAX, KEYSPACE_BYTES, VALUE_BYTES_MAX};
+use cairndb_base::coding::{get_bytes, get_varint, split_keyspace};
+use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use cairndb_base::{Error, ErrorKind, Kind, Result};
 
 use crate::batch::IN_KEYSPACE;
@@ -20,7 +20,7 @@ pub struct Entry<'a> {
     /// Kind of the entry.
     pub kind: Kind,
     /// Whether the entry is in a keyspace other than the default one: its key begins with the
-    /// keyspace's number, [`KEYSPACE_BYTES`] long and big-endian.
+    /// keyspace's number.
     pub in_keyspace: bool,
     /// Key of the entry.
     pub key: &'a [u8],
@@ -202,8 +202,8 @@ fn user_key(kind: u8, key: &[u8]) -> Option<&[u8]> {
     if !(IN_KEYSPACE..=KEYSPACE_KIND_MAX).contains(&kind) {
         return Some(key);
     }
-    let (number, rest) = key.split_first_chunk::<KEYSPACE_BYTES>()?;
-    (*number != [0; KEYSPACE_BYTES]).then_some(rest)
+    let (number, key) = split_keyspace(key)?;
+    (number > 0).then_some(key)
 }
 
 #[cold]

@@ -1,6 +1,6 @@
 //! Batch writer: collects entries in encoded form.
 
-use cairndb_base::coding::{put_bytes, put_varint, varint_len};
+use cairndb_base::coding::{keyspace_prefix, put_bytes, put_varint, varint_len};
 use cairndb_base::limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, LONG_VALUE_BYTES_MIN, VALUE_BYTES_MAX};
 use cairndb_base::{Error, Kind, Result};
 use cairndb_kernel::append_parts;
@@ -98,7 +98,7 @@ impl BatchWriter {
             number > 0,
             "0 is the default keyspace, whose keys have no number"
         );
-        self.add_entry(kind, number.to_be_bytes(), key, value);
+        self.add_entry(kind, keyspace_prefix(number), key, value);
     }
 
     #[inline]

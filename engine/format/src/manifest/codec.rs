@@ -86,7 +86,7 @@ impl VersionEdit {
         }
         for keyspace in &self.created_keyspaces {
             to.field(tag::CREATED_KEYSPACE, |body| {
-                keyspace_record::encode(keyspace, body)
+                keyspace_record::encode(keyspace, body);
             });
         }
         let dropped = self.dropped_keyspaces.iter().copied().map(u64::from);

@@ -74,17 +74,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
         run: input.varint("a table's run")?,
         ..TableRecord::default()
     };
-    let section = input.varint("a table's section")?;
-    record.section = u8::try_from(section)
-        .ok()
-        .filter(|section| *section <= SECTION_MAX)
-        .ok_or_else(|| {
-            let message = "table is in a section that this version does not know; open the \
-                           database with the version that wrote it";
-            Error::new(ErrorKind::FormatTooNew, message)
-                .expected(format_args!("at most {SECTION_MAX}"))
-                .found(section)
-        })?;
+    record.section = section(input.varint("a table's section")?)?;
     record.smallest = key(&mut input, "a table's smallest key")?;
     record.largest = key(&mut input, "a table's largest key")?;
     record.seq_min = input.varint("a table's smallest sequence number")?;
@@ -129,6 +119,17 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
             "sequence numbers {} to {}, {} deletions and {} hidden versions of {}",
             record.seq_min, record.seq_max, record.deletes, record.hidden.entries, record.entries
         )))
+}
+
+fn section(number: u64) -> Result<u8> {
+    let known = u8::try_from(number).ok().filter(|it| *it <= SECTION_MAX);
+    known.ok_or_else(|| {
+        let message = "table is in a section that this version does not know; open the database \
+                       with the version that wrote it";
+        Error::new(ErrorKind::FormatTooNew, message)
+            .expected(format_args!("at most {SECTION_MAX}"))
+            .found(number)
+    })
 }
 
 fn hidden_versions(body: &[u8]) -> Result<HiddenVersions> {
