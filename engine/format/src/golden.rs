@@ -9,8 +9,8 @@ use cairndb_base::{ErrorKind, FileNumber, Kind};
 use crate::batch::{self, BatchWriter};
 use crate::log::{self, RecordHead, SegmentHeader, SegmentReader, Step};
 use crate::manifest::{
-    self, CleanClose, HiddenVersions, Manifest, ManifestWriter, SegmentRecord, TableRecord, Tail,
-    VersionEdit,
+    self, CleanClose, HiddenVersions, KeyspaceRecord, Manifest, ManifestWriter, SegmentRecord,
+    TableRecord, Tail, VersionEdit,
 };
 use crate::testing::{MemoryBytes, MemoryDir};
 use crate::value_file::{Pointer, ValueEncoder, ValueScan, ValueWriter, read_value};
@@ -18,10 +18,12 @@ use crate::value_file::{Pointer, ValueEncoder, ValueScan, ValueWriter, read_valu
 mod sweep;
 
 const BATCH: &str = include_str!("../../../testdata/golden/batch-v1.hex");
+const BATCH_2: &str = include_str!("../../../testdata/golden/batch-v2.hex");
 const CURRENT: &str = include_str!("../../../testdata/golden/current-v1.hex");
 const LOG: &str = include_str!("../../../testdata/golden/log-v1.hex");
 const LOG_UNUSED: &str = include_str!("../../../testdata/golden/log-unused-v1.hex");
-const MANIFEST: &str = include_str!("../../../testdata/golden/manifest-v1.hex");
+const MANIFEST_1: &str = include_str!("../../../testdata/golden/manifest-v1.hex");
+const MANIFEST: &str = include_str!("../../../testdata/golden/manifest-v2.hex");
 const VALUES: &str = include_str!("../../../testdata/golden/value-file-v1.hex");
 
 /// Returns the bytes that a golden file represents.
@@ -69,6 +71,16 @@ fn batch() -> BatchWriter {
     batch
 }
 
+/// Returns a batch of entries in keyspaces.
+fn batch_2() -> BatchWriter {
+    let mut batch = BatchWriter::new();
+    batch.add_in(Kind::Put, 1, b"apple", b"red");
+    batch.add_in(Kind::Delete, 1, b"pear", b"");
+    batch.add_in(Kind::Merge, 1 << 31, b"count", b"+1");
+    batch.add_in(Kind::Pointer, 1 << 31, b"large", &pointer().encode());
+    batch
+}
+
 const SEGMENT: SegmentHeader = SegmentHeader {
     segment: 3,
     salt: 0x1122_3344_5566_7788,
@@ -109,7 +121,8 @@ fn segment() -> Vec<u8> {
 
 const MANIFEST_NUMBER: FileNumber = FileNumber(5);
 
-fn edits() -> [VersionEdit; 3] {
+/// Returns the edits of version 1.
+fn edits_1() -> [VersionEdit; 3] {
     let base = VersionEdit {
         comparator: Some("leveldb.BytewiseComparator".to_owned()),
         merge_operator: Some("example.append".to_owned()),
@@ -190,6 +203,42 @@ fn edits() -> [VersionEdit; 3] {
     [base, change, close]
 }
 
+/// Returns the same edits with keyspaces.
+fn edits() -> [VersionEdit; 3] {
+    let mut edits = edits_1();
+    let [base, change, _] = &mut edits;
+    base.added_tables.push(TableRecord {
+        file: 18,
+        run: 3,
+        section: 1,
+        smallest: b"\0\0\0\x01apple".to_vec(),
+        largest: b"\0\0\0\x03pear".to_vec(),
+        entries: 4,
+        bytes: 16_384,
+        raw_bytes: 50,
+        checksum: 0x1234_5678,
+        ..TableRecord::default()
+    });
+    base.created_keyspaces = vec![
+        KeyspaceRecord {
+            number: 1,
+            name: "users".to_owned(),
+            ..KeyspaceRecord::default()
+        },
+        KeyspaceRecord {
+            number: 1 << 31,
+            name: "events".to_owned(),
+            comparator: Some("example.reverse".to_owned()),
+            merge_operator: Some("example.append".to_owned()),
+            compression: Some(0),
+            value_bytes: Some(1000),
+        },
+    ];
+    base.dropped_keyspaces = vec![2, 3];
+    change.dropped_keyspaces = vec![1];
+    edits
+}
+
 fn manifest_bytes() -> Vec<u8> {
     let [base, change, close] = edits();
     let dir = MemoryDir::default();
@@ -250,6 +299,10 @@ fn batches_are_as_recorded() {
         (Kind::Pointer, b"large", &pointer().encode()),
     ];
     assert!(entries.map(|it| (it.kind, it.key, it.value)).eq(expected));
+    assert_golden(BATCH_2, &batch_2().to_payload());
+    let payload = parse(BATCH_2);
+    let entries = batch::iter(&payload).unwrap().map(Result::unwrap);
+    assert!(entries.eq(batch_2().own_entries()));
 }
 
 #[test]
@@ -283,9 +336,11 @@ fn a_log_that_is_no_segment_yet_is_as_recorded() {
 #[test]
 fn manifests_are_as_recorded() {
     assert_golden(MANIFEST, &manifest_bytes());
-    let manifest = read_manifest(&parse(MANIFEST)).unwrap();
-    assert_eq!(manifest.edits, edits());
-    assert_eq!(manifest.tail, Tail::Clean);
+    for (recorded, edits) in [(MANIFEST_1, edits_1()), (MANIFEST, edits())] {
+        let manifest = read_manifest(&parse(recorded)).unwrap();
+        assert_eq!(manifest.edits, edits);
+        assert_eq!(manifest.tail, Tail::Clean);
+    }
 }
 
 #[test]

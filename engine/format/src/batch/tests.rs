@@ -1,5 +1,6 @@
 //! Tests of batches: encoding and decoding, the frame of one entry, limits, and malformed payloads.
 
+use cairndb_base::coding::split_keyspace;
 use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use cairndb_base::{ErrorKind, FileNumber, Kind};
 use proptest::prelude::*;
@@ -25,6 +26,10 @@ fn sample() -> BatchWriter {
     batch.delete(b"");
     batch.merge(&[9; 300], b"");
     batch.pointer(b"p", &pointer());
+    batch.add_in(Kind::Put, 7, b"stone", b"red");
+    batch.add_in(Kind::Delete, 1 << 31, b"", b"ignored");
+    batch.add_in(Kind::Merge, 7, &[9; 124], b"");
+    batch.add_in(Kind::Pointer, u32::MAX, b"p", &pointer().encode());
     batch
 }
 
@@ -36,19 +41,30 @@ fn entries_come_back_in_order() {
     let entries: Vec<_> = iter(&payload).unwrap().map(Result::unwrap).collect();
     let parts = entries
         .iter()
-        .map(|entry| (entry.kind, entry.key, entry.value));
-    let expected: [(Kind, &[u8], &[u8]); 4] = [
-        (Kind::Put, b"stone", b"grey"),
-        (Kind::Delete, b"", b""),
-        (Kind::Merge, &[9; 300], b""),
-        (Kind::Pointer, b"p", &pointer().encode()),
+        .map(|entry| (entry.kind, entry.in_keyspace, entry.key, entry.value));
+    let longer = [&[0, 0, 0, 7][..], &[9; 124]].concat();
+    let expected: [(Kind, bool, &[u8], &[u8]); 8] = [
+        (Kind::Put, false, b"stone", b"grey"),
+        (Kind::Delete, false, b"", b""),
+        (Kind::Merge, false, &[9; 300], b""),
+        (Kind::Pointer, false, b"p", &pointer().encode()),
+        (Kind::Put, true, b"\0\0\0\x07stone", b"red"),
+        (Kind::Delete, true, &[0x80, 0, 0, 0], b""),
+        (Kind::Merge, true, &longer, b""),
+        (
+            Kind::Pointer,
+            true,
+            b"\xff\xff\xff\xffp",
+            &pointer().encode(),
+        ),
     ];
     assert!(parts.eq(expected));
     let found = validate(&payload).unwrap();
-    assert_eq!((found.count, found.unknown_kind), (4, None));
-    assert_eq!(count(&payload).unwrap(), 4);
-    let own: Vec<_> = batch.iter().map(Result::unwrap).collect();
-    assert_eq!(own, entries);
+    assert_eq!((found.count, found.unknown_kind), (8, None));
+    assert_eq!(count(&payload).unwrap(), 8);
+    let read: Vec<_> = batch.iter().map(Result::unwrap).collect();
+    assert_eq!(read, entries);
+    assert!(batch.own_entries().eq(entries));
 }
 
 #[test]
@@ -70,7 +86,7 @@ fn joined_batches_are_their_entries_one_behind_the_other() {
     let joined = [prefix.as_slice(), first.entries(), second.entries()].concat();
     first.append(&second);
     assert_eq!(first.to_payload(), joined);
-    assert_eq!(validate(&joined).unwrap().count, 5);
+    assert_eq!(validate(&joined).unwrap().count, 9);
     first.clear();
     assert_eq!(first.to_payload(), [0]);
 }
@@ -81,18 +97,22 @@ fn a_frame_is_what_the_writer_makes() {
         for value_len in [0, 1, 100, 127, 128, 70_000] {
             for kind in [Kind::Put, Kind::Merge, Kind::Delete] {
                 let (key, value) = (vec![1; key_len], vec![2; value_len]);
-                let mut batch = BatchWriter::new();
-                batch.add(kind, &key, &value);
-                let frame = frame(kind, false, key_len, value_len);
-                let is_delete = kind == Kind::Delete;
-                let value = if is_delete { &[][..] } else { &value };
-                let parts = [frame.before_key(), &key, frame.before_value(), value].concat();
-                assert_eq!(parts, batch.to_payload());
-                assert_eq!(frame.payload_len(key_len, value_len), parts.len() as u64);
+                let mut batches = [BatchWriter::new(), BatchWriter::new()];
+                batches[0].add(kind, &key, &value);
+                batches[1].add_in(kind, 0x0101_0101, &key, &value);
+                for (in_keyspace, batch) in [false, true].into_iter().zip(batches) {
+                    let key = vec![1; key_len + if in_keyspace { 4 } else { 0 }];
+                    let frame = frame(kind, in_keyspace, key.len(), value_len);
+                    let is_delete = kind == Kind::Delete;
+                    let value = if is_delete { &[][..] } else { &value };
+                    let parts = [frame.before_key(), &key, frame.before_value(), value].concat();
+                    assert_eq!(parts, batch.to_payload());
+                    assert_eq!(frame.payload_len(key.len(), value_len), parts.len() as u64);
+                }
             }
         }
     }
-    let largest = frame(Kind::Put, false, KEY_BYTES_MAX, VALUE_BYTES_MAX);
+    let largest = frame(Kind::Put, true, KEY_BYTES_MAX + 4, VALUE_BYTES_MAX);
     let lengths = [largest.before_key().len(), largest.before_value().len()];
     assert_eq!(lengths, [6, 5]);
 }
@@ -102,29 +122,41 @@ fn limits_hold_at_and_one_beyond() {
     let mut batch = BatchWriter::new();
     let mut key = vec![0; KEY_BYTES_MAX];
     batch.put(&key, b"");
+    batch.add_in(Kind::Put, 1, &key, b"");
     batch.check().unwrap();
-    assert_eq!(validate(&batch.to_payload()).unwrap().count, 1);
+    assert_eq!(validate(&batch.to_payload()).unwrap().count, 2);
     key.push(0);
+    for number in [0, 1] {
+        let mut batch = batch.clone();
+        match number {
+            0 => batch.put(&key, b""),
+            _ => batch.add_in(Kind::Put, number, &key, b""),
+        }
+        let error = fails(batch.check(), ErrorKind::InvalidArgument);
+        assert_eq!(batch.count(), 2);
+        assert!(error.to_string().contains("67108865"), "{error}");
+    }
     batch.put(&key, b"");
-    let error = fails(batch.check(), ErrorKind::InvalidArgument);
-    assert_eq!(batch.count(), 1);
-    assert!(error.to_string().contains("67108865"), "{error}");
     let mut other = BatchWriter::new();
     other.append(&batch);
     other.check().unwrap_err();
     batch.clear();
     batch.check().unwrap();
     // The same key, encoded by a writer that enforces no limit.
-    let mut payload = vec![1, 1, 0x81, 0x80, 0x80, 0x20];
-    payload.resize(payload.len() + key.len(), 0);
-    payload.push(0);
-    fails(validate(&payload), ErrorKind::Corruption);
+    for (kind, more) in [(1, 0), (9, 4)] {
+        let mut payload = vec![1, kind, 0x81 + more, 0x80, 0x80, 0x20];
+        payload.resize(payload.len() + key.len() + usize::from(more), 1);
+        payload.push(0);
+        fails(validate(&payload), ErrorKind::Corruption);
+    }
 }
 
 #[test]
 fn unknown_kinds_are_stepped_over_by_validate_and_refused_by_iter() {
-    for kind in [4u8, 5, 6, 7, 255] {
-        let payload = [3, 1, 1, b'a', 0, kind, 1, b'b', 2, 8, 9, 0, 1, b'c'];
+    // Those that `docs/format/batch.md` reserves, and others.
+    for kind in [4u8, 5, 6, 7, 12, 13, 14, 15, 16, 27, 255] {
+        let (start, end) = ([3, 1, 1, b'a', 0, kind], [2, 8, 9, 0, 1, b'c']);
+        let payload = [&start[..], &[4, 0, 0, 0, 1], &end].concat();
         let found = validate(&payload).unwrap();
         assert_eq!((found.count, found.unknown_kind), (3, Some(kind)));
         let mut entries = iter(&payload).unwrap();
@@ -137,7 +169,7 @@ fn unknown_kinds_are_stepped_over_by_validate_and_refused_by_iter() {
 #[test]
 fn malformed_payloads_are_errors() {
     let longest = [&[0xff; 9][..], &[1]].concat();
-    let payloads: [&[u8]; 12] = [
+    let payloads: [&[u8]; 18] = [
         &[],
         &[0x80],
         &[1],
@@ -150,6 +182,13 @@ fn malformed_payloads_are_errors() {
         &[&[1, 1], &longest[..], &[0]].concat(),
         &[&longest[..], &[1, 0, 0]].concat(),
         &[1, 3, 1, b'k', 4, 1, 2, 3, 4],
+        // In a keyspace: no number, number 0, no value, a value too many, and not a pointer.
+        &[1, 8, 3, 0, 0, 1],
+        &[1, 9, 4, 0, 0, 0, 0, 0],
+        &[1, 14, 3, 0, 0, 1, 0],
+        &[1, 9, 4, 0, 0, 0, 1],
+        &[1, 8, 4, 0, 0, 0, 1, 0],
+        &[1, 11, 4, 0, 0, 0, 1, 1, 2],
     ];
     for payload in payloads {
         fails(validate(payload), ErrorKind::Corruption);
@@ -176,7 +215,7 @@ fn noise_never_panics_and_iter_agrees_with_validate() {
         let mut payload = noise.bytes(len);
         // Small numbers get further into the decoder than random ones.
         for byte in &mut payload {
-            *byte %= 9;
+            *byte %= 17;
         }
         let valid = validate(&payload).is_ok_and(|found| found.unknown_kind.is_none());
         let read = iter(&payload).and_then(Iterator::collect::<Result<Vec<_>, _>>);
@@ -184,27 +223,38 @@ fn noise_never_panics_and_iter_agrees_with_validate() {
     }
 }
 
-fn entry() -> impl Strategy<Value = (Kind, Vec<u8>, Vec<u8>)> {
+/// Returns an entry whose key follows the number of its keyspace, if it is in one.
+fn entry() -> impl Strategy<Value = (Kind, Option<u32>, Vec<u8>, Vec<u8>)> {
     let bytes = |max| prop::collection::vec(any::<u8>(), 0..max);
-    (0u8..3, bytes(200), bytes(400))
-        .prop_map(|(kind, key, value)| (Kind::from_u8(kind).expect("known"), key, value))
+    let number = prop::option::of(1..=u32::MAX);
+    (0u8..3, number, bytes(200), bytes(400)).prop_map(|(kind, number, key, value)| {
+        (Kind::from_u8(kind).expect("known"), number, key, value)
+    })
 }
 
 proptest! {
     #[test]
     fn any_batch_round_trips(entries in prop::collection::vec(entry(), 0..40)) {
         let mut batch = BatchWriter::new();
-        for (kind, key, value) in &entries {
-            batch.add(*kind, key, value);
+        for (kind, number, key, value) in &entries {
+            match number {
+                None => batch.add(*kind, key, value),
+                Some(number) => batch.add_in(*kind, *number, key, value),
+            }
         }
         let payload = batch.to_payload();
         prop_assert_eq!(validate(&payload).unwrap().count, entries.len() as u64);
         let read: Vec<_> = iter(&payload).unwrap().map(|entry| {
             let entry = entry.unwrap();
-            (entry.kind, entry.key.to_vec(), entry.value.to_vec())
+            let split = split_keyspace(entry.key).filter(|_| entry.in_keyspace);
+            let (number, key) = match split {
+                None => (None, entry.key),
+                Some((number, key)) => (Some(number), key),
+            };
+            (entry.kind, number, key.to_vec(), entry.value.to_vec())
         }).collect();
         let mut written = entries;
-        for (kind, _, value) in &mut written {
+        for (kind, _, _, value) in &mut written {
             if *kind == Kind::Delete {
                 value.clear();
             }

@@ -71,7 +71,12 @@ fn every_damage_to_a_log_segment_is_noticed_where_it_matters() {
 
 #[test]
 fn every_damage_to_a_manifest_is_noticed() {
-    let bytes = parse(MANIFEST);
+    notices_damage(MANIFEST_1);
+    notices_damage(MANIFEST);
+}
+
+fn notices_damage(manifest: &str) {
+    let bytes = parse(manifest);
     let whole = read_manifest(&bytes).unwrap();
     // The last record was appended after everything before it had been synced.
     let mut unsynced = Vec::new();

@@ -17,7 +17,9 @@ pub const HEADER_BYTES: usize = 64;
 /// LevelDB's record: length of the payload, type "full", then in the payload the tag "comparator"
 /// and the length of its name, which takes the rest of the header.
 const OUTER: [u8; 5] = [57, 0, 1, 1, 55];
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The earliest version that is read.
+const VERSION_MIN: u32 = 1;
 /// Start of the bytes that LevelDB's checksum covers: type and payload.
 const COVERED_FROM: usize = 6;
 
@@ -87,13 +89,15 @@ impl ManifestHeader {
         }
         let version = get_u32(header, 28).unwrap_or_default();
         let field = |at| get_u64(header, at).unwrap_or_default();
-        if version != VERSION || field(56) != 0 {
+        if !(VERSION_MIN..=VERSION).contains(&version) || field(56) != 0 {
             return Err(Error::new(
                 ErrorKind::FormatTooNew,
                 "database has a newer format; open it with the version that wrote it",
             )
             .offset(0)
-            .expected(format_args!("version {VERSION}, features 0"))
+            .expected(format_args!(
+                "version {VERSION_MIN} to {VERSION}, features 0"
+            ))
             .found(format_args!("version {version}, features {:#x}", field(56))));
         }
         if field(32) != number.0 {

@@ -112,8 +112,11 @@ fn unknown_fields_are_skipped_if_even_and_refused_if_odd() {
     bytes.extend(field(32, b"advice"));
     bytes.extend(field(32, b"more of it"));
     assert_eq!(VersionEdit::decode(&bytes).unwrap(), full());
-    bytes.extend(field(33, b"law"));
-    fails(VersionEdit::decode(&bytes), ErrorKind::FormatTooNew);
+    // Those that `docs/format/manifest.md` reserves, and the next.
+    for tag in [33, 35, 37, 39] {
+        let more = [&bytes[..], &field(tag, b"law")].concat();
+        fails(VersionEdit::decode(&more), ErrorKind::FormatTooNew);
+    }
 }
 
 #[test]
@@ -127,7 +130,12 @@ fn table_records_grow_at_their_end() {
     };
     let mut expected = full().added_tables[0].clone();
     assert_eq!(decode(&[field(6, b"later")]).unwrap(), expected);
-    fails(decode(&[field(7, b"later")]), ErrorKind::FormatTooNew);
+    for reserved in [7, 9, 11, 13, 15, 17] {
+        fails(
+            decode(&[field(reserved, b"later")]),
+            ErrorKind::FormatTooNew,
+        );
+    }
     expected.deferred = true;
     assert_eq!(decode(&[field(2, b"")]).unwrap(), expected);
     expected.large_encoded = true;
@@ -196,6 +204,8 @@ fn impossible_values_are_corruption() {
         field(27, &[]),
         field(27, &[1, 2]),
         field(9, &[0; 14]),
+        field(31, &[0]),
+        field(31, &[0x80, 0x80, 0x80, 0x80, 0x10]),
         vec![5],
         vec![5, 2, 1],
         vec![0, 0],
@@ -205,6 +215,37 @@ fn impossible_values_are_corruption() {
         fails(VersionEdit::decode(&bytes), ErrorKind::Corruption);
     }
     VersionEdit::decode(&field(1, &[b'x'; 255])).unwrap();
+}
+
+#[test]
+fn keyspaces_have_a_number_a_name_and_fields_that_suit() {
+    let decode = |number: u32, name: &[u8], fields: &[Vec<u8>]| {
+        let mut body = Vec::new();
+        put_varint(&mut body, number.into());
+        put_bytes(&mut body, name);
+        let edit = VersionEdit::decode(&field(29, &[body, fields.concat()].concat()))?;
+        Ok(edit.created_keyspaces[0].clone())
+    };
+    let (order, compared) = (field(1, b"order"), 1 << 31);
+    for (number, name, fields, message) in [
+        (0, &b"n"[..], &[][..], "impossible number"),
+        (1, b"", &[], "impossible name"),
+        (1, &[b'n'; 256], &[], "malformed"),
+        (1, b"\xff", &[], "malformed"),
+        (1, b"n", std::slice::from_ref(&order), "suit its comparator"),
+        (compared, b"n", &[], "suit its comparator"),
+        (1, b"n", &[field(4, &[0xff, 2])], "malformed"),
+        (1, b"n", &[field(6, b"")], "malformed"),
+    ] {
+        let error = fails(decode(number, name, fields), ErrorKind::Corruption);
+        assert!(error.to_string().contains(message), "{error}");
+    }
+    let newer = decode(1, b"n", &[field(5, b"law")]);
+    fails(newer, ErrorKind::FormatTooNew);
+    let advised = [order, field(2, b"advice"), field(4, &[9])];
+    let found = decode(compared, &[b'n'; 255], &advised).unwrap();
+    assert_eq!(found.comparator.as_deref(), Some("order"));
+    assert_eq!((found.compression, found.value_bytes), (Some(9), None));
 }
 
 #[test]

@@ -183,8 +183,10 @@ fn a_record_elsewhere_is_no_record() {
 #[test]
 fn a_newer_manifest_is_refused() {
     let header = header(1, 64);
-    read(&header.encode()).unwrap();
-    for (version, features) in [(2, 0), (1, 1), (1, 1 << 63)] {
+    for version in [1, 2] {
+        read(&header.encode_with(version, 0)).unwrap();
+    }
+    for (version, features) in [(0, 0), (3, 0), (1, 1), (2, 1), (2, 1 << 63)] {
         fails(
             read(&header.encode_with(version, features)),
             ErrorKind::FormatTooNew,

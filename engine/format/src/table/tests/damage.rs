@@ -12,7 +12,7 @@ use super::support::*;
 use crate::table::page::Page;
 use crate::table::page::layout::Layout;
 use crate::table::read::source::{file_seed, seal};
-use crate::table::{Compression, Dictionary, PageAccess, PageWindow, Table};
+use crate::table::{Compression, Dictionary, PageAccess, PageWindow, Table, TableSalvage};
 
 /// Reads every entry and compares it with `entries`; returns the first error.
 fn read_all(table: &Arc<Table>, entries: &[Entry]) -> Result<(), Error> {
@@ -218,6 +218,65 @@ fn damage_after_the_first_touch_is_noticed_by_those_who_check_always() {
     assert!(!cursor.valid());
     assert_names_the_place(&read_all(&always, &entries).unwrap_err());
     assert_names_the_place(&once.verify().unwrap_err());
+}
+
+/// Opens the table after setting a number of its meta page.
+fn open_forged(bytes: &[u8], order: &Order, at: usize, value: u32) -> Result<Arc<Table>, Error> {
+    let mut forged = bytes.to_vec();
+    let meta = forged.len() - 4096;
+    forged[meta + at..][..4].copy_from_slice(&value.to_le_bytes());
+    let checksum = seal(file_seed(FILE), meta as u32 / 4096, &mut forged[meta..]);
+    open_with(forged, order, checksum, Reach::Mapped)
+}
+
+#[test]
+fn a_section_has_its_order_and_is_the_one_that_the_manifest_states() {
+    for (order, sections) in [
+        (Order::Bytewise, &[0, 1][..]),
+        (Order::Custom(Arc::new(Keyspaces)), &[0, 2]),
+        (reverse(), &[0]),
+    ] {
+        let (bytes, _) = build(&[put("k", "v")], options(&order, Compression::None));
+        for section in [0, 1, 2, 3, 255, 256] {
+            let error = match open_forged(&bytes, &order, 28, section) {
+                Ok(table) => {
+                    assert!(sections.contains(&section));
+                    let agrees = |stated: &u8| table.check_section(*stated).is_ok();
+                    assert!((0..3).filter(agrees).map(u32::from).eq([section]));
+                    table.check_section(3).unwrap_err()
+                }
+                Err(error) if section > 2 => {
+                    assert_eq!(error.kind(), ErrorKind::FormatTooNew);
+                    continue;
+                }
+                Err(error) => {
+                    assert!(!sections.contains(&section));
+                    error
+                }
+            };
+            assert_names_the_place(&error);
+        }
+    }
+}
+
+#[test]
+fn reserved_kinds_and_features_are_refused() {
+    let order = Order::Bytewise;
+    let (bytes, _) = build(&[put("k", "v")], options(&order, Compression::None));
+    // Bit 3 is for range deletions.
+    for bit in 3..32 {
+        let error = open_forged(&bytes, &order, 20, 1 << bit).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FormatTooNew, "bit {bit}");
+    }
+    // A page of range deletions, and entries that expire.
+    for (at, kind) in [(4, 8), (13, 4), (13, 5), (13, 6)] {
+        let mut forged = bytes.clone();
+        forged[at] = kind;
+        seal(file_seed(FILE), 0, &mut forged[..4096]);
+        let mut salvage = TableSalvage::new(image(forged), FILE, &order, None);
+        let error = salvage.advance().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FormatTooNew, "{kind} at {at}");
+    }
 }
 
 #[test]

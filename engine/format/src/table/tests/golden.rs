@@ -7,11 +7,12 @@ use cairndb_base::{Kind, Order};
 use super::model::{check_scans, options};
 use super::support::*;
 use crate::golden::parse;
-use crate::table::Compression;
+use crate::table::{Compression, TableOptions};
 
 const CLASSIC: &str = include_str!("../../../../../testdata/golden/table-classic-v1.hex");
 const ENDED: &str = include_str!("../../../../../testdata/golden/table-ended-v1.hex");
 const KEYS: &str = include_str!("../../../../../testdata/golden/table-keys-v1.hex");
+const KEYSPACES: &str = include_str!("../../../../../testdata/golden/table-keyspaces-v2.hex");
 const LONG: &str = include_str!("../../../../../testdata/golden/table-long-v1.hex");
 const MIXED: &str = include_str!("../../../../../testdata/golden/table-mixed-v1.hex");
 const RECORDS: &str = include_str!("../../../../../testdata/golden/table-records-v1.hex");
@@ -39,6 +40,16 @@ fn ended() -> Vec<Entry> {
         _ => [b"name/\0\0\0", &[(number - 90) as u8][..], &[0; 40]].concat(),
     };
     puts(180, key, |_| classic_value(&mut rng))
+}
+
+/// Returns entries of three keyspaces.
+fn in_keyspaces() -> Vec<Entry> {
+    let key = |number: usize| [&[0, 0, 0, number as u8 / 2 + 1][..], b"apple"].concat();
+    let mut entries = puts(6, key, |number| vec![b'0' + number as u8]);
+    for entry in entries.iter_mut().skip(1).step_by(2) {
+        entry.key.splice(4.., *b"pear");
+    }
+    entries
 }
 
 /// Returns entries with keys longer than a bound.
@@ -131,21 +142,27 @@ fn check_read(recorded: Vec<u8>, order: &Order, checksum: u32, entries: &[Entry]
 #[test]
 fn tables_are_as_recorded() {
     let (short, adaptive) = (Compression::Short, Compression::Adaptive);
-    // Each with the feature that its meta page marks.
-    for (golden, entries, order, compression, feature) in [
-        (CLASSIC, classic(), Order::Bytewise, short, 0),
-        (ENDED, ended(), Order::Bytewise, short, 0),
-        (LONG, long(), Order::Bytewise, short, 4),
-        (TIES, tied(), Order::Bytewise, short, 1),
-        (KEYS, reversed(), reverse(), Compression::None, 2),
-        (MIXED, mixed(), Order::Bytewise, short, 0),
-        (ROWS, grouped(), Order::Bytewise, adaptive, 0),
-        (RECORDS, with_dictionary(), Order::Bytewise, adaptive, 0),
+    // Each with the feature that its meta page marks, and its section.
+    for (golden, entries, order, compression, feature, section) in [
+        (CLASSIC, classic(), Order::Bytewise, short, 0, 0),
+        (ENDED, ended(), Order::Bytewise, short, 0, 0),
+        (LONG, long(), Order::Bytewise, short, 4, 0),
+        (TIES, tied(), Order::Bytewise, short, 1, 0),
+        (KEYS, reversed(), reverse(), Compression::None, 2, 0),
+        (MIXED, mixed(), Order::Bytewise, short, 0, 0),
+        (ROWS, grouped(), Order::Bytewise, adaptive, 0, 0),
+        (KEYSPACES, in_keyspaces(), Order::Bytewise, short, 0, 1),
+        (RECORDS, with_dictionary(), Order::Bytewise, adaptive, 0, 0),
     ] {
-        let (bytes, summary) = build(&entries, options(&order, compression));
+        let options = TableOptions {
+            section,
+            ..options(&order, compression)
+        };
+        let (bytes, summary) = build(&entries, options);
         let recorded = parse(golden);
         assert!(recorded == bytes, "written now:\n{}", print(&bytes));
-        assert_eq!(recorded[recorded.len() - 4096 + 20], feature);
+        let meta = &recorded[recorded.len() - 4096..];
+        assert_eq!((meta[20], meta[28]), (feature, section));
         check_read(recorded, &order, summary.checksum, &entries);
     }
 }

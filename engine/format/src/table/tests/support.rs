@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use cairndb_base::comparator::KEYSPACES_NAME;
 use cairndb_base::{Comparator, Error, FileNumber, Kind, Order, PageCache, Result, SeqNo};
 use cairndb_env::{Access, FileSync, MappedBytes, Mapping, ReadFile, WritableFile};
 
@@ -242,6 +243,19 @@ impl Comparator for Reverse {
 
 pub(super) fn reverse() -> Order {
     Order::Custom(Arc::new(Reverse))
+}
+
+/// An order of keyspaces that have comparators.
+#[derive(Debug)]
+pub(super) struct Keyspaces;
+
+impl Comparator for Keyspaces {
+    fn name(&self) -> &'static str {
+        KEYSPACES_NAME
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        a.cmp(b)
+    }
 }
 
 /// An order that ignores case, in which keys of different bytes may be equal.
