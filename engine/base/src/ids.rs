@@ -34,8 +34,7 @@ pub enum Kind {
 
 impl Kind {
     /// Returns the kind with this number, if this version knows it; readers reject others as
-    /// "format too new". Reserved numbers: 4 for a range deletion, and 5 for a put and 6 for a
-    /// pointer with an expiry time.
+    /// "format too new". `docs/format/batch.md` lists reserved numbers.
     #[inline]
     pub const fn from_u8(number: u8) -> Option<Kind> {
         match number {

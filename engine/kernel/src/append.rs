@@ -19,7 +19,11 @@ use std::mem::MaybeUninit;
 /// cairndb_kernel::append_parts(&mut keys, [b"another", b" key"]);
 /// assert_eq!(keys, b"key1another key");
 /// ```
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "called for each entry; with the lengths unknown, it would be a loop"
+)]
+#[inline(always)]
 pub fn append_parts<const N: usize>(to: &mut Vec<u8>, parts: [&[u8]; N]) {
     let bytes: usize = parts.iter().map(|part| part.len()).sum();
     to.reserve(bytes);

@@ -89,50 +89,53 @@ impl BatchWriter {
 
     /// Adds an entry of any kind; `value` is ignored for a deletion.
     pub fn add(&mut self, kind: Kind, key: &[u8], value: &[u8]) {
-        self.add_entry(kind, [], key, value);
+        self.add_entry(kind, |key_len| [kind as u8, key_len], key, value);
     }
 
     /// Like [`BatchWriter::add`], to the keyspace with this number, which is not 0.
     pub fn add_in(&mut self, kind: Kind, number: u32, key: &[u8], value: &[u8]) {
-        debug_assert!(
-            number > 0,
-            "0 is the default keyspace, whose keys have no number"
-        );
-        self.add_entry(kind, keyspace_prefix(number), key, value);
+        debug_assert!(number > 0, "0 is the default keyspace");
+        let [a, b, c, d] = keyspace_prefix(number);
+        let head = |key_len| [kind as u8 | IN_KEYSPACE, key_len, a, b, c, d];
+        self.add_entry(kind, head, key, value);
     }
 
+    /// Adds an entry that begins with what `head` returns: the number of its kind, the given length
+    /// of a short key, and the number of its keyspace, if it is in one.
     #[inline]
-    fn add_entry<const N: usize>(&mut self, kind: Kind, number: [u8; N], key: &[u8], value: &[u8]) {
-        let in_keyspace = if N > 0 { IN_KEYSPACE } else { 0 };
-        let kind_number = kind as u8 | in_keyspace;
+    fn add_entry<const N: usize>(
+        &mut self,
+        kind: Kind,
+        head: impl FnOnce(u8) -> [u8; N],
+        key: &[u8],
+        value: &[u8],
+    ) {
+        let number = N - 2;
         let value = if kind == Kind::Delete { &[] } else { value };
         // Nearly all entries are far below every limit and have lengths of one byte.
-        let short = key.len() < SHORT_BYTES - N && value.len() < SHORT_BYTES;
+        let short = key.len() < SHORT_BYTES - number && value.len() < SHORT_BYTES;
         let short = short && self.entries.len() <= BATCH_BYTES_MAX - 3 * SHORT_BYTES;
-        if !short && let Some(excess) = self.excess_of(N, key.len(), value.len()) {
+        if !short && let Some(excess) = self.excess_of(number, key.len(), value.len()) {
             self.excess.get_or_insert(excess);
             return;
         }
+        #[expect(clippy::cast_possible_truncation, reason = "not used from 128 on")]
+        let [key_len, value_len] = [number + key.len(), value.len()].map(|len| len as u8);
+        let head = head(key_len);
         if short {
             // Like the general path below, but without reserving room byte by byte: 30 fewer
             // instructions per entry.
-            #[expect(clippy::cast_possible_truncation, reason = "below 128")]
-            let [key_len, value_len] = [N + key.len(), value.len()].map(|len| len as u8);
-            let head = [kind_number, key_len];
             if kind == Kind::Delete {
-                append_parts(&mut self.entries, [&head, &number, key]);
+                append_parts(&mut self.entries, [&head, key]);
             } else {
-                append_parts(
-                    &mut self.entries,
-                    [&head, &number, key, &[value_len], value],
-                );
+                append_parts(&mut self.entries, [&head, key, &[value_len], value]);
             }
         } else {
             self.entries
-                .reserve(N + key.len() + value.len() + LENGTHS_BYTES_MAX);
-            self.entries.push(kind_number);
-            put_varint(&mut self.entries, (N + key.len()) as u64);
-            self.entries.extend_from_slice(&number);
+                .reserve(number + key.len() + value.len() + LENGTHS_BYTES_MAX);
+            self.entries.push(head[0]);
+            put_varint(&mut self.entries, (number + key.len()) as u64);
+            self.entries.extend_from_slice(&head[2..]);
             self.entries.extend_from_slice(key);
             if kind != Kind::Delete {
                 put_bytes(&mut self.entries, value);
