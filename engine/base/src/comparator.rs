@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::coding::split_keyspace;
 use crate::hash::hash64;
 
 /// A total order over keys, with a name that is stored in the database.
@@ -38,6 +39,34 @@ pub trait Comparator: Debug + Send + Sync {
     /// disables filters and exact-hit seeks for this order.
     fn equality_is_identity(&self) -> bool {
         false
+    }
+}
+
+/// The comparators of keyspaces.
+pub trait KeyspaceOrders: Debug + Send + Sync {
+    /// Compares two keys of keyspace `number`. Those of an unknown one are equal.
+    fn compare_in(&self, number: u32, a: &[u8], b: &[u8]) -> Ordering;
+}
+
+/// The order of the stored keys of all keyspaces with a comparator: by number, then by that
+/// comparator. Equal keys may have different bytes, whatever the comparators declare: which of them
+/// are known must not decide the hashes that are stored.
+#[derive(Clone, Debug)]
+pub struct ByKeyspace(pub Arc<dyn KeyspaceOrders>);
+
+impl Comparator for ByKeyspace {
+    fn name(&self) -> &str {
+        KEYSPACES_NAME
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match (split_keyspace(a), split_keyspace(b)) {
+            (Some((number, a)), Some((other, b))) if number == other => {
+                self.0.compare_in(number, a, b)
+            }
+            // A bound of a table may be shorter than a number.
+            _ => a.cmp(b),
+        }
     }
 }
 

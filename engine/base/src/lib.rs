@@ -17,7 +17,7 @@ pub mod limits;
 pub mod watch;
 
 pub use cache::PageCache;
-pub use comparator::{Comparator, Order};
+pub use comparator::{ByKeyspace, Comparator, KeyspaceOrders, Order};
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Result};
 pub use hash::hash64;

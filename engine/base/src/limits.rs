@@ -4,6 +4,8 @@
 pub const KEY_BYTES_MAX: usize = 64 << 20;
 /// Length of a keyspace's number, big-endian, at the start of a stored key.
 pub const KEYSPACE_BYTES: usize = 4;
+/// Maximum length of a stored key, which may begin with the number of its keyspace.
+pub const STORED_KEY_BYTES_MAX: usize = KEY_BYTES_MAX + KEYSPACE_BYTES;
 /// The smallest number of a keyspace with a comparator. Keyspaces without one have smaller numbers,
 /// and 0 is the default keyspace.
 pub const COMPARED_KEYSPACE_MIN: u32 = 1 << 31;

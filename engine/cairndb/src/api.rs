@@ -5,8 +5,8 @@ pub(crate) mod bounds;
 pub(crate) mod cursor;
 pub(crate) mod db;
 pub(crate) mod entries;
-mod estimates;
 pub(crate) mod iter;
+pub(crate) mod keyspace;
 #[cfg(feature = "leveldb")]
 pub(crate) mod leveldb;
 pub(crate) mod offline;

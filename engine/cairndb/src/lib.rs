@@ -55,6 +55,7 @@ pub use cairndb_repair::{
 pub use api::cursor::Cursor;
 pub use api::db::Db;
 pub use api::iter::{Iter, LendingIter};
+pub use api::keyspace::Keyspace;
 pub use api::offline::{VerifyReport, destroy, verify};
 pub use api::range::KeyRange;
 pub use api::range_cursor::RangeCursor;
@@ -66,8 +67,9 @@ pub use scheduler::steps::Job;
 pub use state::batch::{BatchEntry, WriteBatch};
 pub use state::merge_operator::{Add, Append, Max, MergeOperator};
 pub use state::options::{
-    Compression, Durability, FILTER_BITS_DEFAULT, FILTER_BITS_MAX, MEMORY_BUDGET_DEFAULT,
-    MEMORY_BUDGET_MIN, Options, RecoveryMode, VALUE_FILE_BYTES_DEFAULT, WriteOptions,
+    Compression, Durability, FILTER_BITS_DEFAULT, FILTER_BITS_MAX, KeyspaceOptions,
+    MEMORY_BUDGET_DEFAULT, MEMORY_BUDGET_MIN, Options, RecoveryMode, VALUE_FILE_BYTES_DEFAULT,
+    WriteOptions,
 };
 pub use transaction::cursor::TransactionCursor;
 pub use transaction::handle::Transaction;
@@ -104,6 +106,8 @@ mod documents {
     mod operating {}
     #[doc = include_str!("../../../docs/guide/from-leveldb.md")]
     mod from_leveldb {}
+    #[doc = include_str!("../../../docs/guide/keyspaces.md")]
+    mod keyspaces {}
     #[doc = include_str!("../../../docs/guide/transactions.md")]
     mod transactions {}
 }

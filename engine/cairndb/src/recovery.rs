@@ -1,6 +1,7 @@
 //! Recovery after a crash: turns the files in the directory into a version.
 
 pub(crate) mod incremental_replay;
+mod keyspaces;
 pub(crate) mod leftovers;
 pub(crate) mod live_log;
 pub(crate) mod log_end;

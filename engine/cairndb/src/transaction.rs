@@ -10,14 +10,18 @@
 //! * `read_set`: keys and ranges that must not have changed
 //! * `commit`: the check, and the write
 //! * `handle`, `cursor`, `iter`: the public types
+//! * `keyspaces`: calls for any keyspace
+//! * `folder`: folds own operands
 //! * `retry`: `Db::transact` and `Db::compare_and_set`
 //! * `ends`, `retain`: other calls that read and write as one step
 
 mod commit;
 pub(crate) mod cursor;
 mod ends;
+mod folder;
 pub(crate) mod handle;
 pub(crate) mod iter;
+mod keyspaces;
 pub(crate) mod options;
 pub(crate) mod own_writes;
 mod pop;

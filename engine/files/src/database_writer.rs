@@ -1,5 +1,5 @@
-//! `DatabaseWriter`: writes a whole database from a sorted stream of entries: tables of one run,
-//! and value files.
+//! `DatabaseWriter`: writes a whole database from a sorted stream of entries, section by section:
+//! tables of one run, and value files.
 //!
 //! Files are synced while the next ones are written, and closed once they are synced, so that few
 //! descriptors are open however large the database is.
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
-use cairndb_base::{FileNumber, Kind, Result, SeqNo};
+use cairndb_base::{FileNumber, Kind, Order, Result, SeqNo};
 use cairndb_env::{Dir, FileSync};
 use cairndb_format::manifest::{CleanClose, TableRecord, VersionEdit};
 use cairndb_format::name;
@@ -42,6 +42,8 @@ pub struct DatabaseWriter<'a> {
     next_file: &'a AtomicU64,
     settings: &'a DatabaseSettings,
     output: Output<'a>,
+    /// Order of the current section.
+    order: Order,
     value_file: Option<ValueWriter>,
     files: DatabaseFiles,
     unsynced: VecDeque<Arc<dyn FileSync>>,
@@ -56,20 +58,30 @@ impl<'a> DatabaseWriter<'a> {
         next_file: &'a AtomicU64,
         settings: &'a DatabaseSettings,
     ) -> DatabaseWriter<'a> {
-        let output = OutputSettings {
-            begin_syncs: true,
-            ..settings.output.clone()
-        };
         DatabaseWriter {
             dir,
             next_file,
             settings,
-            output: Output::from_parts(dir, next_file, output, OutputParts::default()),
+            output: begin_section(dir, next_file, settings.output.clone()),
+            order: settings.output.order.clone(),
             value_file: None,
             files: DatabaseFiles::default(),
             unsynced: VecDeque::new(),
             begun: Vec::new(),
         }
+    }
+
+    /// Ends the section; the entries that follow are of a later one and are written as `output`
+    /// states.
+    ///
+    /// # Errors
+    /// The errors of writing.
+    pub fn enter(&mut self, output: OutputSettings) -> Result<()> {
+        self.output.finish_table()?;
+        self.take_tables()?;
+        self.order = output.order.clone();
+        self.output = begin_section(self.dir, self.next_file, output);
+        Ok(())
     }
 
     /// Appends an entry; see [`Output::add`]. A large value goes to a value file.
@@ -133,7 +145,7 @@ impl<'a> DatabaseWriter<'a> {
                     .insert(begin_value_file(self.dir, self.next_file, &mut self.begun)?)
             }
         };
-        let hash = self.settings.output.order.hash(key);
+        let hash = self.order.hash(key);
         Ok(writer.append(hash, &[value])?.encode().to_vec())
     }
 
@@ -169,6 +181,18 @@ impl<'a> DatabaseWriter<'a> {
     }
 }
 
+fn begin_section<'a>(
+    dir: &'a dyn Dir,
+    next_file: &'a AtomicU64,
+    output: OutputSettings,
+) -> Output<'a> {
+    let output = OutputSettings {
+        begin_syncs: true,
+        ..output
+    };
+    Output::from_parts(dir, next_file, output, OutputParts::default())
+}
+
 fn begin_value_file(
     dir: &dyn Dir,
     next_file: &AtomicU64,
@@ -190,7 +214,7 @@ fn begin_value_file(
 /// The files of a database.
 #[derive(Clone, Debug, Default)]
 pub struct DatabaseFiles {
-    /// Tables in key order.
+    /// Tables, ordered by section, then by key.
     pub tables: Vec<TableRecord>,
     /// Numbers and lengths of the value files.
     pub values: Vec<(u64, u64)>,

@@ -27,6 +27,8 @@ pub use guard::guarded;
 pub use new_files::{create_unused, is_taken, unused_file};
 pub use numbers::{NUMBER_MAX, check_numbers, check_seq, out_of_range};
 pub use other_stores::refusal;
-pub use output::{Output, OutputParts, OutputSettings, Relocate, Written};
+pub use output::{
+    Output, OutputParts, OutputSettings, Relocate, TableClass, TableClasses, Written,
+};
 pub use ownership::{Ownership, ownership};
 pub use staged_dir::make_directory;

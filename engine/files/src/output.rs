@@ -9,9 +9,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cairndb_base::limits::KEYSPACE_BYTES;
 use cairndb_base::{FileNumber, Kind, Order, Result, SeqNo};
 use cairndb_env::{Dir, FileSync};
-use cairndb_format::manifest::TableRecord;
+use cairndb_format::manifest::{KeyspaceRecord, TableRecord};
 use cairndb_format::name;
 use cairndb_format::table::{
     BoundLimits, Compression, TableBuilder, TableOptions, ValueIn, are_separable,
@@ -31,8 +32,44 @@ pub trait Relocate: Debug + Send + Sync {
     fn follow(&self, order: &Order, key: &[u8], pointer: Pointer) -> Result<Pointer>;
     /// Returns the weight of the values copied since the last call, as a number of entries.
     fn take_weight(&self) -> u64;
-    /// Returns the number of stored bytes of the copied values, by their former file.
+    /// Returns the number of stored bytes of the values copied since the last call, by their former
+    /// file.
     fn dead(&self) -> BTreeMap<u64, u64>;
+}
+
+/// How the tables of a keyspace are written. Keyspaces of different classes share no table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableClass {
+    /// Compression of the values.
+    pub compression: Compression,
+    /// Magnitude of the values' lengths; 0 if it is unknown.
+    pub size: u32,
+}
+
+impl TableClass {
+    /// Returns the class of the keyspace that `record` describes, or of an unknown one, if `usual`
+    /// is how tables compress otherwise.
+    pub fn of(record: Option<&KeyspaceRecord>, usual: Compression) -> TableClass {
+        let compression = match record.and_then(|record| record.compression) {
+            Some(0) => Compression::None,
+            Some(1) if usual == Compression::None => Compression::Adaptive,
+            _ => usual,
+        };
+        TableClass {
+            compression,
+            // Values of a size within a factor of four share tables.
+            size: record
+                .and_then(|record| record.value_bytes)
+                .map_or(0, |bytes| 1 + (bytes.max(1).ilog2() / 2)),
+        }
+    }
+}
+
+/// The classes of keyspaces.
+pub trait TableClasses: Debug + Send + Sync {
+    /// Returns the class of the keyspace to which the stored key belongs, if `usual` is how tables
+    /// compress otherwise.
+    fn class_of(&self, stored: &[u8], usual: Compression) -> TableClass;
 }
 
 /// Settings for writing tables.
@@ -44,6 +81,8 @@ pub struct OutputSettings {
     pub section: u8,
     /// Compression of the values.
     pub compression: Compression,
+    /// Classes of the keyspaces; `None` in the default section.
+    pub classes: Option<Arc<dyn TableClasses>>,
     /// Filter bits per key; 0 for no filter.
     pub filter_bits_per_key: u32,
     /// Length at which a table ends.
@@ -140,6 +179,14 @@ pub struct Output<'a> {
     open: Option<Open>,
     written: Vec<Written>,
     limits: BoundLimits,
+    current: Option<CurrentKeyspace>,
+}
+
+/// The keyspace of the last key.
+#[derive(Clone, Copy, Debug)]
+struct CurrentKeyspace {
+    prefix: [u8; KEYSPACE_BYTES],
+    class: TableClass,
 }
 
 impl<'a> Output<'a> {
@@ -157,6 +204,9 @@ impl<'a> Output<'a> {
         kind: Kind,
         value: &ValueIn<'_>,
     ) -> Result<()> {
+        if new_key && self.settings.classes.is_some() {
+            self.enter_keyspace(key)?;
+        }
         if new_key
             && let Some(open) = &mut self.open
             && open.has_grown()
@@ -181,6 +231,28 @@ impl<'a> Output<'a> {
         open.builder.add(key, seq, kind, *value)
     }
 
+    /// Ends the table before the first key of a keyspace of another class.
+    fn enter_keyspace(&mut self, key: &[u8]) -> Result<()> {
+        let Some(prefix) = key.first_chunk() else {
+            return Ok(());
+        };
+        if self.current.is_some_and(|it| it.prefix == *prefix) {
+            return Ok(());
+        }
+        let Some(classes) = &self.settings.classes else {
+            return Ok(());
+        };
+        let class = classes.class_of(key, self.settings.compression);
+        let before = self.current.replace(CurrentKeyspace {
+            prefix: *prefix,
+            class,
+        });
+        if self.open.is_some() && before.is_some_and(|before| before.class != class) {
+            self.cut_before(key)?;
+        }
+        Ok(())
+    }
+
     /// Returns the weight of the large values copied since the last call, as a number of entries.
     pub fn take_weight(&self) -> u64 {
         let relocation = self.settings.relocation.as_ref();
@@ -195,7 +267,9 @@ impl<'a> Output<'a> {
         let sync = file.syncer();
         let options = TableOptions {
             order: self.settings.order.clone(),
-            compression: self.settings.compression,
+            compression: self
+                .current
+                .map_or(self.settings.compression, |it| it.class.compression),
             filter_bits_per_key: self.settings.filter_bits_per_key,
             file: number,
             dictionary: self.settings.dictionaries.latest(),
@@ -304,6 +378,7 @@ impl<'a> Output<'a> {
             open: self.open,
             written: self.written,
             limits: self.limits,
+            current: self.current,
         }
     }
 
@@ -318,6 +393,7 @@ impl<'a> Output<'a> {
             open,
             written,
             limits,
+            current,
         } = parts;
         Output {
             dir,
@@ -326,6 +402,7 @@ impl<'a> Output<'a> {
             open,
             written,
             limits,
+            current,
         }
     }
 }
@@ -337,6 +414,7 @@ pub struct OutputParts {
     written: Vec<Written>,
     /// Keys that the bounds of its tables must not pass.
     limits: BoundLimits,
+    current: Option<CurrentKeyspace>,
 }
 
 impl OutputParts {

@@ -74,8 +74,8 @@ fn batch() -> BatchWriter {
 /// Returns a batch of entries in keyspaces.
 fn batch_2() -> BatchWriter {
     let mut batch = BatchWriter::new();
-    batch.add_in(Kind::Put, 1, b"apple", b"red");
-    batch.add_in(Kind::Delete, 1, b"pear", b"");
+    batch.add_in(Kind::Put, 2, b"apple", b"red");
+    batch.add_in(Kind::Delete, 2, b"pear", b"");
     batch.add_in(Kind::Merge, 1 << 31, b"count", b"+1");
     batch.add_in(Kind::Pointer, 1 << 31, b"large", &pointer().encode());
     batch
@@ -211,8 +211,8 @@ fn edits() -> [VersionEdit; 3] {
         file: 18,
         run: 3,
         section: 1,
-        smallest: b"\0\0\0\x01apple".to_vec(),
-        largest: b"\0\0\0\x03pear".to_vec(),
+        smallest: b"\0\0\0\x02apple".to_vec(),
+        largest: b"\0\0\0\x06pear".to_vec(),
         entries: 4,
         bytes: 16_384,
         raw_bytes: 50,
@@ -221,7 +221,7 @@ fn edits() -> [VersionEdit; 3] {
     });
     base.created_keyspaces = vec![
         KeyspaceRecord {
-            number: 1,
+            number: 2,
             name: "users".to_owned(),
             ..KeyspaceRecord::default()
         },
@@ -234,8 +234,8 @@ fn edits() -> [VersionEdit; 3] {
             value_bytes: Some(1000),
         },
     ];
-    base.dropped_keyspaces = vec![2, 3];
-    change.dropped_keyspaces = vec![1];
+    base.dropped_keyspaces = vec![4, 6];
+    change.dropped_keyspaces = vec![2];
     edits
 }
 

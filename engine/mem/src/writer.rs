@@ -11,7 +11,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use cairndb_base::limits::{STORED_KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use cairndb_base::{Kind, Order, SEQ_MAX, SeqNo};
 use cairndb_env::LogRegion;
 
@@ -179,7 +179,11 @@ impl MemWriter {
         hash: u64,
     ) {
         assert!(seq <= SEQ_MAX, "sequence number {seq} is out of range");
-        assert!(key.len() <= KEY_BYTES_MAX, "key of {} bytes", key.len());
+        assert!(
+            key.len() <= STORED_KEY_BYTES_MAX,
+            "key of {} bytes",
+            key.len()
+        );
         assert!(
             value.len() <= VALUE_BYTES_MAX,
             "value of {} bytes",
@@ -208,7 +212,15 @@ impl MemWriter {
     /// log, pass [`MemWriter::logged_room`]. The first entry always fits.
     #[inline]
     pub fn has_room(&self, key_len: usize, value_len: usize) -> bool {
-        self.table.list().has_room(&self.splice, key_len, value_len) || self.table.is_empty()
+        self.has_room_beside(0, key_len, value_len)
+    }
+
+    /// Like [`MemWriter::has_room`], if other memtables use `others` bytes of the same capacity.
+    #[inline]
+    pub fn has_room_beside(&self, others: usize, key_len: usize, value_len: usize) -> bool {
+        let list = self.table.list();
+        list.has_room(&self.splice, key_len.saturating_add(others), value_len)
+            || others == 0 && self.table.is_empty()
     }
 
     /// Returns whether a value of this length stays in the log, if it can be read there.

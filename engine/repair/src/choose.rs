@@ -25,6 +25,7 @@ pub(super) fn choose(
 ) -> Result<Option<Described>> {
     let named = named_manifest(dir, survey, findings);
     let mut best: Option<Described> = None;
+    let mut others = Vec::new();
     let mut unreadable = named.filter(|named| !survey.manifests.contains(named));
     for number in survey.manifests.iter().copied() {
         let described = match Described::read(dir, number) {
@@ -44,12 +45,19 @@ pub(super) fn choose(
             let progress = described.progress().cmp(&best.progress());
             progress.is_gt() || progress.is_eq() && named != Some(best.number)
         });
-        if is_better {
-            best = Some(described);
-        }
+        others.extend(if is_better {
+            best.replace(described)
+        } else {
+            Some(described)
+        });
     }
     if let Some(described) = &mut best {
         // Without the later manifest, this one is as good as one whose last edits are lost.
+        // The latest first: a name belongs to the keyspace that had it last.
+        others.sort_by_key(|other| std::cmp::Reverse(other.progress()));
+        for other in others {
+            described.add_keyspaces(other);
+        }
         described.superseded = unreadable.is_some_and(|later| later > described.number);
         report_gaps(described, findings);
         if named != Some(described.number) && !described.is_damaged() {

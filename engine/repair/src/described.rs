@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cairndb_base::limits::COMPARED_KEYSPACE_MIN;
 use cairndb_base::{FileNumber, Result, SeqNo};
 use cairndb_env::Dir;
 use cairndb_files::{NUMBER_MAX, check_seq};
 use cairndb_format::manifest::{
-    FoundEdit, ManifestSalvage, SegmentRecord, TableRecord, VersionEdit,
+    FoundEdit, KeyspaceRecord, ManifestSalvage, SegmentRecord, TableRecord, VersionEdit,
 };
 
 /// Age of tables newer than every listed run. The log has the age 0.
@@ -28,9 +29,10 @@ pub(super) struct Described {
     /// Runs, newest first.
     pub(super) runs: Vec<u64>,
     pub(super) segments: BTreeMap<u64, SegmentRecord>,
-    pub(super) values: BTreeSet<u64>,
-    /// Lengths up to which value files are known to be whole.
-    pub(super) value_sizes: BTreeMap<u64, u64>,
+    /// Keyspaces, by number.
+    pub(super) keyspaces: BTreeMap<u32, KeyspaceRecord>,
+    /// Numbers of dropped keyspaces.
+    pub(super) dropped: BTreeSet<u32>,
     /// Tables that an edit removed.
     pub(super) removed: BTreeSet<u64>,
     /// Every number from here on was unused when the last edit was written.
@@ -102,17 +104,43 @@ impl Described {
         for segment in edit.retired_segments {
             self.segments.remove(&segment);
         }
-        self.values.extend(edit.added_values);
-        self.value_sizes.extend(edit.value_sizes);
-        for file in edit.removed_values {
-            self.values.remove(&file);
-            self.value_sizes.remove(&file);
+        for number in edit.dropped_keyspaces {
+            self.keyspaces.remove(&number);
+            self.dropped.insert(number);
         }
+        let created = edit.created_keyspaces.into_iter();
+        self.keyspaces.extend(created.map(|it| (it.number, it)));
     }
 
     /// Returns whether edits are lost.
     pub(super) fn is_damaged(&self) -> bool {
         !self.gaps.is_empty() || self.superseded
+    }
+
+    /// Returns whether keyspace `number` was dropped. Numbers are given out in ascending order, and
+    /// a base names only the largest of those that were dropped before.
+    pub(super) fn is_dropped(&self, number: u32) -> bool {
+        let is_used = |other: &u32| {
+            let same = (*other < COMPARED_KEYSPACE_MIN) == (number < COMPARED_KEYSPACE_MIN);
+            same && *other >= number
+        };
+        let mut used = self.keyspaces.keys().chain(&self.dropped);
+        let ended = self.gaps.is_empty() && used.any(is_used);
+        !self.keyspaces.contains_key(&number) && (ended || self.dropped.contains(&number))
+    }
+
+    /// Takes over keyspaces that this manifest does not know from another one, whose edits may have
+    /// been lost here. A name that is in use is left out.
+    pub(super) fn add_keyspaces(&mut self, other: Described) {
+        for (number, mut record) in other.keyspaces {
+            if self.is_dropped(number) || self.keyspaces.contains_key(&number) {
+                continue;
+            }
+            if self.keyspaces.values().any(|it| it.name == record.name) {
+                record.name.clear();
+            }
+            self.keyspaces.insert(number, record);
+        }
     }
 
     /// Returns numbers that only grow during the life of a database.

@@ -1,7 +1,10 @@
 //! Collects the report while the sources are read.
 
+use std::collections::BTreeSet;
+
 use cairndb_base::{Error, Order};
 
+use crate::keyspaces::{Fate, Keyspaces, number_of};
 use crate::report::{Doubt, DoubtKind, HarmlessDamage, KeySpan, Loss, RepairReport};
 
 /// Number of losses up to which each is listed on its own.
@@ -17,6 +20,8 @@ const HARMLESS_MAX: usize = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) report: RepairReport,
+    /// Numbers of the keyspaces without a name of which there are entries.
+    pub(super) met: BTreeSet<u32>,
     /// Number of keys written since the last doubtful one.
     since_doubt: u64,
 }
@@ -27,7 +32,10 @@ impl Findings {
         let recent = self.report.lost.iter_mut().rev().take(RECENT_LOSSES);
         let mut same = recent.filter(|last| {
             let same_place = last.file == loss.file && last.offset == loss.offset;
-            same_place && last.bytes == 0 && last.reason == loss.reason
+            same_place
+                && last.keys.section == loss.keys.section
+                && last.bytes == 0
+                && last.reason == loss.reason
         });
         match same.next() {
             Some(last) => last.keys.last = loss.keys.last,
@@ -54,6 +62,7 @@ impl Findings {
         if many
             && let Some(last) = last
             && last.file == loss.file
+            && last.keys.section == loss.keys.section
         {
             let end = loss.offset.saturating_add(loss.bytes);
             last.bytes = end.saturating_sub(last.offset).max(last.bytes);
@@ -92,19 +101,78 @@ impl Findings {
 
     /// Records that the order of the versions of `key` is not known. Keys come in order; the spans
     /// of neighbours are joined.
-    pub(super) fn doubt_order(&mut self, key: &[u8], reason: &str) {
+    pub(super) fn doubt_order(&mut self, section: u8, key: &[u8], reason: &str) {
         const GAP_MAX: u64 = 16;
         let spans = &mut self.report.doubts;
         let many = spans.len() >= DOUBTS_MAX;
         let joined = spans
             .last_mut()
-            .filter(|last| last.kind == DoubtKind::Order && (many || self.since_doubt < GAP_MAX));
+            .filter(|last| last.kind == DoubtKind::Order && last.keys.section == section)
+            .filter(|_| many || self.since_doubt < GAP_MAX);
         if let Some(last) = joined {
             last.keys.last = Some(key.to_vec());
         } else {
-            self.doubt(DoubtKind::Order, KeySpan::one(key), reason);
+            self.doubt(DoubtKind::Order, KeySpan::stored(section, key), reason);
         }
         self.since_doubt = 0;
+    }
+
+    /// Returns whether an entry is kept, according to its keyspace. `file` holds it.
+    pub(super) fn admits(
+        &mut self,
+        keyspaces: &Keyspaces,
+        section: u8,
+        key: &[u8],
+        file: &str,
+    ) -> bool {
+        if section == 0 {
+            return true;
+        }
+        let number = number_of(key);
+        let fate = keyspaces.fate(number);
+        if fate != Fate::Dropped && !keyspaces.is_named(number) {
+            self.met.insert(number);
+        }
+        if fate == Fate::Lost {
+            self.lose_key(Loss {
+                file: file.to_owned(),
+                offset: 0,
+                bytes: 0,
+                keys: Keyspaces::whole(number),
+                older: false,
+                reason: "no readable manifest names the keyspace and its comparator".to_owned(),
+            });
+        }
+        fate == Fate::Kept
+    }
+
+    /// Finishes the report: its spans are then of the users' keys.
+    pub(super) fn finish(&mut self, keyspaces: &Keyspaces) {
+        let met = std::mem::take(&mut self.met);
+        for number in met.iter().filter(|it| keyspaces.fate(**it) == Fate::Kept) {
+            let reason = "no readable manifest names the keyspace: its name is invented, its \
+                          options are lost, and it may have been dropped";
+            self.doubt(DoubtKind::Manifest, Keyspaces::whole(*number), reason);
+        }
+        let report = &mut self.report;
+        let mut dead = Vec::new();
+        for mut loss in std::mem::take(&mut report.lost) {
+            if let Some(keys) = keyspaces.named(&loss.keys, &met) {
+                loss.keys = keys;
+                report.lost.push(loss);
+            } else {
+                dead.push(loss);
+            }
+        }
+        let doubts = report.doubts.iter_mut().map(|doubt| &mut doubt.keys);
+        let unnamed = report.unnamed.iter_mut().map(|file| &mut file.keys);
+        for keys in doubts.chain(unnamed) {
+            *keys = keyspaces.named(keys, &met).unwrap_or_default();
+        }
+        for loss in dead {
+            let reason = "only entries of dropped keyspaces are lost";
+            self.note(loss.file, loss.offset, reason);
+        }
     }
 
     /// Records that a key was handled whose versions have a known order.
@@ -113,10 +181,10 @@ impl Findings {
     }
 }
 
-/// Extends `span`, of keys in any order, to include `key`.
-pub(super) fn include(span: &mut Option<KeySpan>, key: &[u8], order: &Order) {
+/// Extends `span`, of keys of `section` in any order, to include `key`.
+pub(super) fn include(span: &mut Option<KeySpan>, section: u8, key: &[u8], order: &Order) {
     let Some(known) = span else {
-        *span = Some(KeySpan::one(key));
+        *span = Some(KeySpan::stored(section, key));
         return;
     };
     let before = |a: Option<&[u8]>| a.is_some_and(|a| order.compare(key, a).is_lt());

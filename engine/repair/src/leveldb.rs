@@ -23,7 +23,7 @@ use self::survey::LevelSurvey;
 use self::table::LevelTable;
 use crate::findings::{Findings, include};
 use crate::log::runs::Runs;
-use crate::merge::source::MergeSource;
+use crate::merge::source::{MergeSource, Sources};
 use crate::report::{DoubtKind, KeySpan, Loss, Unnamed};
 
 /// A LevelDB directory to be repaired.
@@ -70,7 +70,7 @@ impl<'a> LevelSource<'a> {
     pub(super) fn add_sources(
         &self,
         runs: &mut Runs,
-        sources: &mut Vec<MergeSource>,
+        sources: &mut Sources,
         findings: &mut Findings,
     ) -> Result<SeqNo> {
         let known = self.survey.last_seq();
@@ -83,7 +83,8 @@ impl<'a> LevelSource<'a> {
             logs.read(&log)?;
         }
         let last_seq = known.max(logs.finish());
-        for run in runs.finish()? {
+        let sources = &mut sources[0];
+        for (_, run) in runs.finish()? {
             sources.push(MergeSource::log(run)?);
         }
         for tables in self.chained(self.tables(findings)?) {
@@ -101,10 +102,7 @@ impl<'a> LevelSource<'a> {
                 file: FileName::Table(number).to_string(),
                 offset: 0,
                 bytes: table.bytes,
-                keys: KeySpan {
-                    first: table.smallest,
-                    last: table.largest,
-                },
+                keys: KeySpan::between(0, table.smallest, table.largest),
                 older: true,
                 reason: "the table is missing".to_owned(),
             });
@@ -140,7 +138,7 @@ impl<'a> LevelSource<'a> {
         while let Some(step) = salvage.advance()? {
             if let TableStep::Block(mut block) = step {
                 while block.valid() {
-                    include(&mut span, block.key(), &self.order);
+                    include(&mut span, 0, block.key(), &self.order);
                     entries += 1;
                     block.next();
                 }

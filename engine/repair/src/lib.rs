@@ -8,7 +8,8 @@
 //!    sorts their entries.
 //! 4. `merge.rs` merges all sources by key, the newest first; `fold.rs` decides what each key
 //!    holds; `values.rs` reads large values; `target.rs` writes the new database.
-//! 5. `report.rs` is the report, `findings.rs` collects it. `own.rs` is our own directory as an
+//! 5. `keyspaces.rs` is what is known of keyspaces: steps 2 to 4 are done by section.
+//! 6. `report.rs` is the report, `findings.rs` collects it. `own.rs` is our own directory as an
 //!    input, `run.rs` one repair from start to finish.
 //!
 //! With the Cargo feature `leveldb`, `leveldb.rs` reads LevelDB's directories; what follows the
@@ -30,6 +31,7 @@
 mod choose;
 mod described;
 mod findings;
+mod keyspaces;
 #[cfg(feature = "leveldb")]
 mod leveldb;
 mod log;

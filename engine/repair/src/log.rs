@@ -9,6 +9,7 @@ use cairndb_format::batch;
 use cairndb_format::log::{Found, Record, SegmentReader, SegmentSalvage, Step};
 
 use crate::findings::Findings;
+use crate::keyspaces::Keyspaces;
 use crate::log::runs::Runs;
 use crate::log::segments::Planned;
 use crate::report::{DoubtKind, KeySpan};
@@ -182,8 +183,11 @@ impl<'a> LogReader<'a> {
                 Err(error) if error.kind() == ErrorKind::FormatTooNew => return Err(place(error)),
                 Err(_) => break,
             };
-            if seq > self.durable_seq {
-                self.runs.add(entry.key, seq, entry.kind, entry.value)?;
+            let section = Keyspaces::section_of(entry.in_keyspace, entry.key);
+            let keyspaces = self.runs.keyspaces();
+            if seq > self.durable_seq && self.findings.admits(keyspaces, section, entry.key, file) {
+                self.runs
+                    .add(section, entry.key, seq, entry.kind, entry.value)?;
                 self.findings.report.kept.log_entries += 1;
             }
             seq = seq.saturating_add(1);

@@ -8,10 +8,11 @@ use cairndb_env::Dir;
 use crate::choose::{check_order, choose};
 use crate::described::Described;
 use crate::findings::Findings;
+use crate::keyspaces::{Comparators, Keyspaces};
 use crate::log::runs::Runs;
 use crate::log::segments;
 use crate::log::{LogExtent, LogReader};
-use crate::merge::source::MergeSource;
+use crate::merge::source::{MergeSource, Sources};
 use crate::survey::Survey;
 use crate::tables::Planner;
 use crate::tables::chain::Chain;
@@ -20,7 +21,7 @@ use crate::values::SourceValues;
 /// A directory, and what its manifest describes.
 pub(super) struct OwnSource<'a> {
     from: &'a Arc<dyn Dir>,
-    order: Order,
+    keyspaces: Arc<Keyspaces>,
     survey: Survey,
     described: Option<Described>,
     include_unnamed: bool,
@@ -30,10 +31,11 @@ impl<'a> OwnSource<'a> {
     /// Chooses the manifest, and finds tables under other names.
     ///
     /// # Errors
-    /// `InvalidArgument` if the manifest names another comparator; `FormatTooNew`.
+    /// `InvalidArgument` if the manifest names another comparator, or one of a keyspace that is not
+    /// known; `FormatTooNew`.
     pub(super) fn new(
         from: &'a Arc<dyn Dir>,
-        order: &Order,
+        (order, comparators): (&Order, &Comparators),
         mut survey: Survey,
         include_unnamed: bool,
         findings: &mut Findings,
@@ -42,21 +44,27 @@ impl<'a> OwnSource<'a> {
         if let Some(described) = &described {
             check_order(described, order)?;
         }
+        let keyspaces = Keyspaces::new(order, comparators, described.as_ref())?;
         let known = described.iter().flat_map(|it| it.tables.keys().copied());
         let known: Vec<u64> = known.collect();
         survey.find_swapped_tables(&**from, &known, findings)?;
         Ok(OwnSource {
             from,
-            order: order.clone(),
+            keyspaces: Arc::new(keyspaces),
             survey,
             described,
             include_unnamed,
         })
     }
 
+    /// Returns the keyspaces of the directory.
+    pub(super) fn keyspaces(&self) -> &Arc<Keyspaces> {
+        &self.keyspaces
+    }
+
     /// Returns the large values of the directory.
     pub(super) fn values(&self) -> SourceValues {
-        SourceValues::new(self.from, &self.order, self.survey.values.clone())
+        SourceValues::new(self.from, self.survey.values.clone())
     }
 
     /// Returns whether the order of log and tables is not known.
@@ -76,12 +84,12 @@ impl<'a> OwnSource<'a> {
     pub(super) fn add_sources(
         &self,
         runs: &mut Runs,
-        sources: &mut Vec<MergeSource>,
+        sources: &mut Sources,
         findings: &mut Findings,
     ) -> Result<SeqNo> {
         let log = self.read_log(runs, findings)?;
-        for run in runs.finish()? {
-            sources.push(MergeSource::log(run)?);
+        for (section, run) in runs.finish()? {
+            sources[usize::from(*section)].push(MergeSource::log(run)?);
         }
         self.add_tables(sources, log, findings)?;
         let known = self.described.as_ref().map_or(0, |it| it.last_seq);
@@ -98,7 +106,7 @@ impl<'a> OwnSource<'a> {
     /// Adds a source for each list of tables.
     fn add_tables(
         &self,
-        sources: &mut Vec<MergeSource>,
+        sources: &mut Sources,
         log: LogExtent,
         findings: &mut Findings,
     ) -> Result<()> {
@@ -106,7 +114,7 @@ impl<'a> OwnSource<'a> {
         let known = described.map(|described| described.last_seq);
         let planner = Planner {
             dir: self.from,
-            order: &self.order,
+            keyspaces: &self.keyspaces,
             survey: &self.survey,
             described,
             include_unnamed: self.include_unnamed,
@@ -117,9 +125,12 @@ impl<'a> OwnSource<'a> {
                 || log.first.is_none() && described.is_some_and(|described| !described.closed),
         };
         let tables = planner.plan(findings)?;
-        for chain in tables.chains {
-            let chain = Chain::new(self.from, &self.order, tables.oldest, chain, findings)?;
-            sources.push(MergeSource::Tables(Box::new(chain)));
+        for ((section, chains), sources) in (0..).zip(tables.chains).zip(sources) {
+            for chain in chains {
+                let of = (&self.keyspaces, section);
+                let chain = Chain::new(self.from, of, tables.oldest, chain, findings)?;
+                sources.push(MergeSource::Tables(Box::new(chain)));
+            }
         }
         Ok(())
     }

@@ -11,6 +11,11 @@ pub struct KeySpan {
     pub first: Option<Vec<u8>>,
     /// The last key; `None` if the span has no upper bound.
     pub last: Option<Vec<u8>>,
+    /// Names of the keyspaces, in the order in which they were created: `first` is a key of the
+    /// first one, `last` of the last. Empty for the default keyspace, and for all keys.
+    pub keyspaces: Vec<String>,
+    /// Section of the keys while they are still in their stored form.
+    pub(crate) section: u8,
 }
 
 impl KeySpan {
@@ -19,17 +24,29 @@ impl KeySpan {
         KeySpan::default()
     }
 
-    /// Returns the span of one key.
+    /// Returns the span of one key of the default keyspace.
     pub fn one(key: &[u8]) -> KeySpan {
+        KeySpan::stored(0, key)
+    }
+
+    /// Returns the span of one stored key.
+    pub(crate) fn stored(section: u8, key: &[u8]) -> KeySpan {
+        KeySpan::between(section, Some(key.to_vec()), Some(key.to_vec()))
+    }
+
+    /// Returns the span between two stored keys of a section.
+    pub(crate) fn between(section: u8, first: Option<Vec<u8>>, last: Option<Vec<u8>>) -> KeySpan {
         KeySpan {
-            first: Some(key.to_vec()),
-            last: Some(key.to_vec()),
+            first,
+            last,
+            section,
+            keyspaces: Vec::new(),
         }
     }
 
-    /// Returns whether the span has neither a lower nor an upper bound.
+    /// Returns whether the span is that of all keys of all keyspaces.
     pub fn is_all(&self) -> bool {
-        self.first.is_none() && self.last.is_none()
+        self.first.is_none() && self.last.is_none() && self.keyspaces.is_empty()
     }
 }
 

@@ -1,22 +1,25 @@
 //! One repair from start to finish.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use cairndb_base::{Error, ErrorKind, Order, Result, SeqNo, watch};
+use cairndb_base::{Comparator, Error, ErrorKind, Order, Result, SeqNo, watch};
 use cairndb_env::{Background, Dir, Env, MemEnv};
 use cairndb_files::{DatabaseSettings, check_seq, guarded, make_directory};
 use cairndb_format::evidence::{OtherStore, other_store_in};
+use cairndb_format::manifest::KeyspaceRecord;
 use cairndb_format::name::{self, FileKind};
 
 use crate::findings::Findings;
+use crate::keyspaces::Keyspaces;
 #[cfg(feature = "leveldb")]
 use crate::leveldb::LevelSource;
 use crate::log::runs::Runs;
 use crate::merge::Merge;
 use crate::merge::fold::Fold;
-use crate::merge::source::MergeSource;
+use crate::merge::source::Sources;
 use crate::own::OwnSource;
 use crate::report::RepairReport;
 use crate::survey::{Survey, no_database};
@@ -27,6 +30,8 @@ use crate::target::{Files, Identity, Sink};
 pub struct Settings {
     /// How the new database is written; its order must be that of the damaged one.
     pub database: DatabaseSettings,
+    /// Comparators that keyspaces may name, by name.
+    pub comparators: BTreeMap<String, Arc<dyn Comparator>>,
     /// Name of the merge operator.
     pub merge_operator: Option<String>,
     /// Memory in which entries of the log are sorted.
@@ -39,7 +44,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    fn order(&self) -> &Order {
+    pub(crate) fn order(&self) -> &Order {
         &self.database.output.order
     }
 }
@@ -105,7 +110,6 @@ fn examine<'a>(
     settings: &Settings,
     findings: &mut Findings,
 ) -> Result<Input<'a>> {
-    let order = settings.order();
     let survey = Survey::new(&**from, findings)?;
     // A conversion that was interrupted leaves files of ours in LevelDB's database. A file that
     // cannot be read is no reason to stop.
@@ -118,7 +122,13 @@ fn examine<'a>(
     if survey.is_empty() {
         return Err(no_database().path(from.path()));
     }
-    let own = OwnSource::new(from, order, survey, settings.include_unnamed, findings)?;
+    let own = OwnSource::new(
+        from,
+        (settings.order(), &settings.comparators),
+        survey,
+        settings.include_unnamed,
+        findings,
+    )?;
     check_operator(own.merge_operator(), settings.merge_operator.as_deref())?;
     Ok(Input::Own(own))
 }
@@ -176,7 +186,7 @@ impl Input<'_> {
     fn add_sources(
         &self,
         runs: &mut Runs,
-        sources: &mut Vec<MergeSource>,
+        sources: &mut Sources,
         findings: &mut Findings,
     ) -> Result<SeqNo> {
         match self {
@@ -210,52 +220,63 @@ struct Repair<'a> {
 }
 
 impl Repair<'_> {
-    fn order(&self) -> &Order {
-        self.settings.order()
-    }
-
     /// Reads everything. Runs go to `dir`, and the new database, too, if it is `written`.
     fn copy(&self, dir: &Arc<dyn Dir>, written: bool, findings: &mut Findings) -> Result<()> {
         let next_file = Arc::new(AtomicU64::new(1));
-        let mut runs = Runs::new(dir, self.order(), &next_file, self.settings.sort_bytes);
-        let mut sources = Vec::new();
+        let own = self.input.own();
+        let keyspaces = match own {
+            Some(own) => Arc::clone(own.keyspaces()),
+            None => Arc::new(Keyspaces::new(
+                self.settings.order(),
+                &BTreeMap::new(),
+                None,
+            )?),
+        };
+        let mut runs = Runs::new(dir, &keyspaces, &next_file, self.settings.sort_bytes);
+        let mut sources = Sources::default();
         let last_seq = self.input.add_sources(&mut runs, &mut sources, findings)?;
-        let mut merge = Merge::new(self.order(), sources);
         let mut sink = if written {
             let files = Files::new(&**dir, &next_file, &self.settings.database);
             Sink::Files(Box::new(files))
         } else {
             Sink::Count
         };
-        let own = self.input.own();
         let mut fold = Fold {
-            order: self.order().clone(),
+            order: Order::default(),
+            section: 0,
             values: own.map(OwnSource::values),
             findings,
             log_is_guessed: own.is_some_and(OwnSource::log_is_guessed),
         };
-        fold.run(&mut merge, &mut sink)?;
-        drop(merge);
+        for (section, sources) in (0..).zip(sources).filter(|(_, it)| !it.is_empty()) {
+            fold.section = section;
+            fold.order = keyspaces.order(section).clone();
+            sink.enter(section, &keyspaces)?;
+            fold.run(&mut Merge::new(&fold.order, sources), &mut sink)?;
+        }
+        let records = keyspaces.kept(&findings.met);
+        findings.finish(&keyspaces);
         let names = runs.names();
         drop(runs);
         names.iter().try_for_each(|name| dir.unlink(name))?;
         match sink {
             Sink::Files(files) => {
-                let identity = self.identity(last_seq);
+                let identity = self.identity(last_seq, records);
                 files.finish(&identity, self.settings.database.edit_bytes)
             }
             Sink::Count => Ok(()),
         }
     }
 
-    fn identity(&self, last_seq: SeqNo) -> Identity {
+    fn identity(&self, last_seq: SeqNo, keyspaces: Vec<KeyspaceRecord>) -> Identity {
         let stored = self.input.own().and_then(OwnSource::merge_operator);
         // The new database counts on from it. All its entries have new numbers, so that none is
         // needed in place of one that no database reaches.
         let last_seq = check_seq(last_seq).map_or(0, |()| last_seq);
         Identity {
-            comparator: self.order().name().to_owned(),
+            comparator: self.settings.order().name().to_owned(),
             merge_operator: stored.or_else(|| self.settings.merge_operator.clone()),
+            keyspaces,
             last_seq,
             salt: self.env.random_u64(),
         }

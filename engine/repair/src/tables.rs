@@ -8,13 +8,16 @@
 //! Without a manifest, every table is read. A table of a higher number was written later, but may
 //! hold older entries than one written before it: the order is a guess, which the report states for
 //! each key that several tables hold.
+//!
+//! The section of a table is in its meta block and in the manifest.
 
 pub(super) mod chain;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use cairndb_base::{Error, ErrorKind, FileNumber, Order, Result, watch};
+use cairndb_base::limits::KEYSPACE_BYTES;
+use cairndb_base::{Error, ErrorKind, FileNumber, Result, watch};
 use cairndb_env::Dir;
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
@@ -22,6 +25,7 @@ use cairndb_format::table::{Dictionary, Salvaged, TableFacts, TableSalvage, is_t
 
 use crate::described::{Described, NEWEST_TABLES};
 use crate::findings::{Findings, include};
+use crate::keyspaces::{Keyspaces, SECTIONS, number_of};
 use crate::report::{DoubtKind, KeySpan, Loss, Unnamed};
 use crate::survey::{Survey, opened};
 
@@ -31,6 +35,8 @@ pub(super) struct Plan {
     pub(super) number: u64,
     /// Name of its file in the source.
     pub(super) file: String,
+    /// Section of its keys; `None` if it is not known.
+    pub(super) section: Option<u8>,
     /// Smaller is newer.
     pub(super) age: usize,
     /// Whether the age is a guess.
@@ -54,6 +60,7 @@ impl Plan {
         Plan {
             number,
             file: name::table(FileNumber(number)),
+            section: None,
             age,
             guessed: false,
             entries: None,
@@ -72,16 +79,19 @@ impl Plan {
             file: self.file.clone(),
             offset: 0,
             bytes: self.bytes,
-            keys: KeySpan {
-                first: self.smallest.clone(),
-                last: self.largest.clone(),
-            },
+            keys: self.span(self.smallest.clone(), self.largest.clone()),
             older,
             reason: reason.to_owned(),
         }
     }
 
+    /// Returns a span of the table's keys.
+    pub(super) fn span(&self, first: Option<Vec<u8>>, last: Option<Vec<u8>>) -> KeySpan {
+        KeySpan::between(self.section.unwrap_or_default(), first, last)
+    }
+
     fn add_record(&mut self, record: &TableRecord) {
+        self.section = Some(record.section);
         self.entries = Some(record.entries);
         self.smallest = Some(record.smallest.clone());
         self.largest = Some(record.largest.clone());
@@ -89,6 +99,7 @@ impl Plan {
     }
 
     fn add_facts(&mut self, facts: TableFacts) {
+        self.section = Some(facts.summary.section);
         self.entries = Some(facts.summary.entries);
         self.smallest = Some(facts.summary.smallest);
         self.largest = Some(facts.summary.largest);
@@ -115,7 +126,7 @@ fn rank(plans: &mut [Plan]) {
 /// The plan of all tables of a source.
 pub(super) struct Planner<'a> {
     pub(super) dir: &'a Arc<dyn Dir>,
-    pub(super) order: &'a Order,
+    pub(super) keyspaces: &'a Keyspaces,
     pub(super) survey: &'a Survey,
     pub(super) described: Option<&'a Described>,
     pub(super) include_unnamed: bool,
@@ -126,10 +137,10 @@ pub(super) struct Planner<'a> {
 /// Tables that share no key, in key order.
 pub(super) type KeyOrdered = VecDeque<Arc<Plan>>;
 
-/// Tables to be read: each list shares no key and is in key order.
+/// Tables to be read, by section: each list shares no key and is in key order.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    pub(super) chains: Vec<KeyOrdered>,
+    pub(super) chains: [Vec<KeyOrdered>; SECTIONS],
     /// Age from which on no table is older.
     pub(super) oldest: usize,
 }
@@ -146,18 +157,48 @@ impl Planner<'_> {
         };
         rank(&mut plans);
         let oldest = plans.iter().map(|plan| plan.age).max().unwrap_or(0);
+        let mut met = findings.met.clone();
+        let bounds = |plan: &Plan| [plan.smallest.clone(), plan.largest.clone()];
+        let stored = plans.iter().filter(|plan| plan.section > Some(0));
+        let keys = stored.flat_map(bounds).flatten();
+        met.extend(
+            keys.filter(|it| it.len() >= KEYSPACE_BYTES)
+                .map(|it| number_of(&it)),
+        );
         for plan in &mut plans {
             if plan.smallest.is_none() || plan.largest.is_none() {
+                plan.section = Some(self.section_of(plan, &met)?);
                 let (_, span) = self.scan(plan)?;
                 let span = span.unwrap_or_default();
                 plan.smallest = span.first;
                 plan.largest = span.last;
             }
         }
-        Ok(Tables {
-            chains: self.chained(plans),
-            oldest,
-        })
+        let mut chains = <[Vec<KeyOrdered>; SECTIONS]>::default();
+        for (section, chains) in (0..).zip(&mut chains) {
+            let own = plans.extract_if(.., |plan| plan.section.unwrap_or_default() == section);
+            *chains = self.chained(section, own.collect());
+        }
+        Ok(Tables { chains, oldest })
+    }
+
+    /// Returns the section of a table. Without a meta block, it is that of which the bounds are
+    /// keys; `met` are numbers of keyspaces that other files have.
+    fn section_of(&self, plan: &Plan, met: &BTreeSet<u32>) -> Result<u8> {
+        if let Some(section) = plan.section {
+            return Ok(section);
+        }
+        for section in [1, 2] {
+            let assumed = Plan {
+                section: Some(section),
+                ..plan.clone()
+            };
+            let (_, span) = self.scan(&assumed)?;
+            if span.is_some_and(|span| self.keyspaces.are_keys_of(section, &span, met)) {
+                return Ok(section);
+            }
+        }
+        Ok(0)
     }
 
     /// Returns the plan of a file, from its meta block if that is intact.
@@ -170,13 +211,13 @@ impl Planner<'_> {
             .inspect(|file| plan.bytes = file.size())
             .and_then(|file| TableFacts::read(&file, FileNumber(number)));
         match facts {
-            Ok(facts) if facts.order != self.order.name() => {
+            Ok(facts) if facts.order != self.keyspaces.order(facts.summary.section).name() => {
                 return Err(Error::invalid(
                     "a table has another comparator; repair with the one it was written with",
                 )
                 .file(plan.file)
                 .expected(facts.order)
-                .found(self.order.name()));
+                .found(self.keyspaces.order(facts.summary.section).name()));
             }
             Ok(facts) => plan.add_facts(facts),
             Err(error) if error.kind() == ErrorKind::FormatTooNew => return Err(error),
@@ -319,7 +360,9 @@ impl Planner<'_> {
             return Ok((0, None));
         };
         let number = FileNumber(plan.number);
-        let mut salvage = TableSalvage::new(file, number, self.order, None);
+        let section = plan.section.unwrap_or_default();
+        let order = self.keyspaces.order(section);
+        let mut salvage = TableSalvage::new(file, number, order, None);
         let (mut entries, mut span, mut key) = (0, None, Vec::new());
         while let Some((_, salvaged)) = salvage.advance()? {
             watch::check()?;
@@ -327,7 +370,7 @@ impl Planner<'_> {
                 entries += page.count() as u64;
                 for index in [0, page.count() - 1] {
                     page.key_into(index, &mut key);
-                    include(&mut span, &key, self.order);
+                    include(&mut span, section, &key, order);
                 }
             }
         }
@@ -335,17 +378,18 @@ impl Planner<'_> {
     }
 
     /// Distributes tables to as few chains as needed.
-    fn chained(&self, mut plans: Vec<Plan>) -> Vec<KeyOrdered> {
+    fn chained(&self, section: u8, mut plans: Vec<Plan>) -> Vec<KeyOrdered> {
+        let order = self.keyspaces.order(section);
         // Without a bound nothing in the table is readable.
         let bounds = |plan: &Plan| plan.smallest.clone().zip(plan.largest.clone());
         plans.sort_by(|a, b| match (&a.smallest, &b.smallest) {
-            (Some(a), Some(b)) => self.order.compare(a, b),
+            (Some(a), Some(b)) => order.compare(a, b),
             (a, b) => a.is_some().cmp(&b.is_some()),
         });
         let mut chains: Vec<(Option<Vec<u8>>, KeyOrdered)> = Vec::new();
         for plan in plans {
             let fits = |last: &Option<Vec<u8>>| match (last, &plan.smallest) {
-                (Some(last), Some(smallest)) => self.order.compare(last, smallest).is_lt(),
+                (Some(last), Some(smallest)) => order.compare(last, smallest).is_lt(),
                 _ => false,
             };
             let largest = bounds(&plan).map(|(_, largest)| largest);

@@ -4,15 +4,17 @@
 //!
 //! [`make_directory`]: cairndb_files::make_directory
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
+use cairndb_base::limits::{KEYSPACE_BYTES, LARGE_VALUE_BYTES_MIN};
 use cairndb_base::{FileNumber, Kind, Result, SeqNo};
 use cairndb_env::Dir;
-use cairndb_files::{DatabaseSettings, DatabaseWriter};
-use cairndb_format::manifest::{ManifestWriter, install_current};
+use cairndb_files::{DatabaseSettings, DatabaseWriter, OutputSettings, TableClasses};
+use cairndb_format::manifest::{KeyspaceRecord, ManifestWriter, install_current};
 
 use crate::findings::Findings;
+use crate::keyspaces::Keyspaces;
 
 /// The versions of one key that make up its value, newest first.
 #[derive(Debug, Default)]
@@ -33,15 +35,40 @@ pub(super) enum Sink<'a> {
 }
 
 impl Sink<'_> {
+    /// Begins a section with entries.
+    ///
+    /// # Errors
+    /// The errors of writing.
+    pub(super) fn enter(&mut self, section: u8, keyspaces: &Arc<Keyspaces>) -> Result<()> {
+        let Sink::Files(files) = self else {
+            return Ok(());
+        };
+        if section == 0 {
+            return Ok(());
+        }
+        files.writer.enter(OutputSettings {
+            order: keyspaces.order(section).clone(),
+            section,
+            classes: Some(Arc::clone(keyspaces) as Arc<dyn TableClasses>),
+            ..files.output.clone()
+        })
+    }
+
     /// Takes one key.
     ///
     /// # Errors
     /// The errors of writing.
-    pub(super) fn add(&mut self, versions: &Versions, findings: &mut Findings) -> Result<()> {
+    pub(super) fn add(
+        &mut self,
+        section: u8,
+        versions: &Versions,
+        findings: &mut Findings,
+    ) -> Result<()> {
         let kept = &mut findings.report.kept;
         let value = versions.value.as_ref();
         let operands: usize = versions.operands.iter().map(Vec::len).sum();
-        let bytes = versions.key.len() + value.map_or(0, Vec::len) + operands;
+        let prefix = if section == 0 { 0 } else { KEYSPACE_BYTES };
+        let bytes = versions.key.len() - prefix + value.map_or(0, Vec::len) + operands;
         kept.keys += 1;
         kept.bytes += bytes as u64;
         let is_large = value.is_some_and(|value| value.len() >= LARGE_VALUE_BYTES_MIN);
@@ -57,6 +84,7 @@ impl Sink<'_> {
 pub(super) struct Files<'a> {
     dir: &'a dyn Dir,
     next_file: &'a AtomicU64,
+    output: &'a OutputSettings,
     writer: DatabaseWriter<'a>,
     /// The largest sequence number written.
     seq_max: SeqNo,
@@ -67,6 +95,7 @@ pub(super) struct Files<'a> {
 pub(super) struct Identity {
     pub(super) comparator: String,
     pub(super) merge_operator: Option<String>,
+    pub(super) keyspaces: Vec<KeyspaceRecord>,
     pub(super) last_seq: SeqNo,
     pub(super) salt: u64,
 }
@@ -80,6 +109,7 @@ impl<'a> Files<'a> {
         Files {
             dir,
             next_file,
+            output: &settings.output,
             writer: DatabaseWriter::new(dir, next_file, settings),
             seq_max: 0,
         }
@@ -114,6 +144,7 @@ impl<'a> Files<'a> {
         let number = FileNumber(self.next_file.fetch_add(1, Ordering::Relaxed));
         edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
         edit.merge_operator.clone_from(&identity.merge_operator);
+        edit.created_keyspaces.clone_from(&identity.keyspaces);
         let base = edit.divided(edit_bytes);
         drop(ManifestWriter::create(
             self.dir,

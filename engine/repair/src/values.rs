@@ -14,21 +14,15 @@ const OPEN_MAX: usize = 64;
 /// The value files of the source.
 pub(super) struct SourceValues {
     dir: Arc<dyn Dir>,
-    order: Order,
     /// Names of the files that may be a value file, by its number.
     files: BTreeMap<u64, Vec<String>>,
     open: BTreeMap<String, Arc<dyn ReadFile>>,
 }
 
 impl SourceValues {
-    pub(super) fn new(
-        dir: &Arc<dyn Dir>,
-        order: &Order,
-        files: BTreeMap<u64, Vec<String>>,
-    ) -> SourceValues {
+    pub(super) fn new(dir: &Arc<dyn Dir>, files: BTreeMap<u64, Vec<String>>) -> SourceValues {
         SourceValues {
             dir: Arc::clone(dir),
-            order: order.clone(),
             files,
             open: BTreeMap::new(),
         }
@@ -38,7 +32,13 @@ impl SourceValues {
     ///
     /// # Errors
     /// `Corruption`, with file and offset, if the value is lost; `FormatTooNew`.
-    pub(super) fn read(&mut self, key: &[u8], encoded: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn read(
+        &mut self,
+        order: &Order,
+        key: &[u8],
+        encoded: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let pointer = Pointer::decode(encoded)?;
         let named = name::value(pointer.file);
         let place = |error: Error| error.file(named.clone()).offset(pointer.offset);
@@ -50,7 +50,7 @@ impl SourceValues {
                 if pointer.end().is_none_or(|end| end > file.size()) {
                     return Err(Error::corruption("value file ends before the value"));
                 }
-                read_value(&*file, pointer.file, &pointer, self.order.hash(key), out)
+                read_value(&*file, pointer.file, &pointer, order.hash(key), out)
             });
             match read {
                 Ok(()) => return Ok(()),

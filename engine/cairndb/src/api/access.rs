@@ -14,6 +14,8 @@ use crate::read::get;
 use crate::read::hints::view_ref::ViewRef;
 use crate::read::presence::Presence;
 use crate::read::view::View;
+use crate::state::keyspaces::KeyspaceState;
+use crate::state::sections::{Section, StoredKey};
 
 thread_local! {
     /// Buffer into which `get` decodes before it makes a [`Value`].
@@ -23,20 +25,55 @@ thread_local! {
 /// Size above which a thread frees its buffer after use.
 const SCRATCH_BYTES_MAX: usize = 64 << 10;
 
+/// The keyspace that a call reads; `None` for the default one.
+pub(crate) type Space<'a> = Option<&'a Arc<KeyspaceState>>;
+
+/// Passes the stored form of `key` to `read`. An error that names a key names the user's.
+#[inline]
+pub(crate) fn in_space<T>(
+    space: Space<'_>,
+    key: &[u8],
+    read: impl FnOnce(StoredKey<'_>) -> Result<T>,
+) -> Result<T> {
+    match space {
+        None => read(StoredKey::plain(key)),
+        Some(keyspace) => {
+            let found = keyspace.with_stored(key, read);
+            found.map_err(|error| keyspace.users_error(error))
+        }
+    }
+}
+
+/// Checks that the keyspace was not dropped before the view that the caller has loaded.
+#[inline]
+pub(crate) fn check_space(space: Space<'_>) -> Result<()> {
+    space.map_or(Ok(()), |keyspace| keyspace.check())
+}
+
+/// Returns the section of a keyspace.
+#[inline]
+fn section_of(space: Space<'_>) -> Section {
+    space.map_or(Section::Default, |keyspace| keyspace.section())
+}
+
 /// Replaces the contents of `out` with the value of `key`.
 #[inline]
 pub(crate) fn get_into(
     core: &Core,
+    space: Space<'_>,
     key: &[u8],
     at: Option<SeqNo>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
-    core.base.health.check_read()?;
-    let (view, newest) = core.base.versions.read_point();
-    match get::get(&view, &core.base.context, key, at.unwrap_or(newest), out) {
-        Ok(presence) => Ok(presence),
-        Err(error) => retry_get(core, &view, error, key, at, out),
-    }
+    in_space(space, key, |key| {
+        core.base.health.check_read()?;
+        let (view, newest) = core.base.versions.read_point(key.section);
+        check_space(space)?;
+        match get::get(&view, view.context(), key.bytes, at.unwrap_or(newest), out) {
+            Ok(presence) => Ok(presence),
+            Err(error) => retry_get(core, &view, error, key, at, out),
+        }
+    })
 }
 
 /// Retries a failed get in a newer view.
@@ -45,12 +82,12 @@ fn retry_get(
     core: &Core,
     view: &Arc<View>,
     error: Error,
-    key: &[u8],
+    key: StoredKey<'_>,
     at: Option<SeqNo>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
-    let (view, newest) = newer_read_point(core, view, error)?;
-    let got = get::get(&view, &core.base.context, key, at.unwrap_or(newest), out);
+    let (view, newest) = newer_read_point(core, view, key.section, error)?;
+    let got = get::get(&view, view.context(), key.bytes, at.unwrap_or(newest), out);
     core.base.context.with_directory(got)
 }
 
@@ -60,28 +97,37 @@ fn retry_get(
 fn newer_read_point(
     core: &Core,
     view: &Arc<View>,
+    section: Section,
     error: Error,
 ) -> Result<(Guard<Arc<View>>, SeqNo)> {
     // A closed handle may fail to open a file that has been removed since. In that case `Closed` is
     // the correct error.
     core.base.health.check_read()?;
-    if Arc::ptr_eq(view, &core.base.versions.view()) {
+    if Arc::ptr_eq(view, &core.base.versions.view_of(section)) {
         return Err(core.base.context.add_directory(error));
     }
     // A pointer written since then may refer to a value file that the older view does not know.
     // `consistent_read_point` returns a pair for which this cannot happen, however often the view
     // changes in the meantime.
-    Ok(consistent_read_point(core))
+    Ok(consistent_read_point(core, section))
 }
 
-pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Option<Value>> {
-    with_scratch(|scratch| {
-        core.base.health.check_read()?;
-        let (view, newest) = core.base.versions.read_point();
-        value_at(core, &view, key, at.unwrap_or(newest), scratch).or_else(|error| {
-            let (view, newest) = newer_read_point(core, &view, error)?;
-            let value = value_at(core, &view, key, at.unwrap_or(newest), scratch);
-            core.base.context.with_directory(value)
+pub(crate) fn get_value(
+    core: &Core,
+    space: Space<'_>,
+    key: &[u8],
+    at: Option<SeqNo>,
+) -> Result<Option<Value>> {
+    in_space(space, key, |key| {
+        with_scratch(|scratch| {
+            core.base.health.check_read()?;
+            let (view, newest) = core.base.versions.read_point(key.section);
+            check_space(space)?;
+            value_at(&view, key.bytes, at.unwrap_or(newest), scratch).or_else(|error| {
+                let (view, newest) = newer_read_point(core, &view, key.section, error)?;
+                let value = value_at(&view, key.bytes, at.unwrap_or(newest), scratch);
+                core.base.context.with_directory(value)
+            })
         })
     })
 }
@@ -89,14 +135,8 @@ pub(crate) fn get_value(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<Op
 /// Returns the value of `key`: borrowed if its file is mapped, otherwise made from the bytes read
 /// into `scratch`.
 #[inline]
-fn value_at(
-    core: &Core,
-    view: &View,
-    key: &[u8],
-    seq: SeqNo,
-    scratch: &mut Vec<u8>,
-) -> Result<Option<Value>> {
-    let context = &core.base.context;
+fn value_at(view: &View, key: &[u8], seq: SeqNo, scratch: &mut Vec<u8>) -> Result<Option<Value>> {
+    let context = view.context();
     Ok(
         match get::get_or_pointer(view, context, key, seq, scratch)? {
             Presence::MISSING => None,
@@ -116,11 +156,12 @@ const KEYS_PREFETCHED: usize = 16;
 /// Returns the values of `keys`, all as of the same moment: now, or the moment of a snapshot.
 pub(crate) fn multi_get<K: AsRef<[u8]>>(
     core: &Core,
+    space: Space<'_>,
     keys: &[K],
     at: Option<SeqNo>,
 ) -> Result<Vec<Option<Value>>> {
     let mut values = Vec::with_capacity(keys.len());
-    for_each(core, keys, at, |value| {
+    for_each(core, space, keys, at, |value| {
         values.push(value?);
         Ok(())
     })?;
@@ -130,11 +171,12 @@ pub(crate) fn multi_get<K: AsRef<[u8]>>(
 /// Like [`multi_get`], but returns the error of a key in place of its value.
 pub(crate) fn multi_get_each<K: AsRef<[u8]>>(
     core: &Core,
+    space: Space<'_>,
     keys: &[K],
     at: Option<SeqNo>,
 ) -> Result<Vec<Result<Option<Value>>>> {
     let mut values = Vec::with_capacity(keys.len());
-    for_each(core, keys, at, |value| {
+    for_each(core, space, keys, at, |value| {
         values.push(value);
         Ok(())
     })?;
@@ -149,22 +191,34 @@ pub(crate) fn multi_get_each<K: AsRef<[u8]>>(
 #[inline]
 fn for_each<K: AsRef<[u8]>>(
     core: &Core,
+    space: Space<'_>,
     keys: &[K],
     at: Option<SeqNo>,
     mut take: impl FnMut(Result<Option<Value>>) -> Result<()>,
 ) -> Result<()> {
     core.base.health.check_read()?;
-    let (view, newest) = consistent_read_point(core);
+    let (view, newest) = consistent_read_point(core, section_of(space));
+    check_space(space)?;
     let seq = at.unwrap_or(newest);
     let mut scratch = Vec::new();
     for keys in keys.chunks(KEYS_PREFETCHED) {
         if keys.len() > 1 {
-            get::prefetch(&view, &core.base.context, keys);
+            match space {
+                None => get::prefetch(&view, view.context(), keys),
+                Some(keyspace) => {
+                    let stored = keys
+                        .iter()
+                        .map(|key| [&keyspace.prefix(), key.as_ref()].concat());
+                    get::prefetch(&view, view.context(), &stored.collect::<Vec<_>>());
+                }
+            }
         }
         for key in keys {
             core.base.health.check_read()?;
             let key = key.as_ref();
-            let value = value_at(core, &view, key, seq, &mut scratch);
+            let value = in_space(space, key, |key| {
+                value_at(&view, key.bytes, seq, &mut scratch)
+            });
             take(value.map_err(|error| core.base.context.add_directory(error).key(key)))?;
         }
     }
@@ -187,29 +241,39 @@ fn with_scratch<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 /// and after the number is loaded, so a pointer visible at this number refers to a value file that
 /// the view knows. Views are compared by number first, because loading the newest view again takes
 /// two locked operations.
-pub(crate) fn consistent_read_point(core: &Core) -> (Guard<Arc<View>>, SeqNo) {
+pub(crate) fn consistent_read_point(core: &Core, section: Section) -> (Guard<Arc<View>>, SeqNo) {
     loop {
-        let view = core.base.versions.view();
+        let view = core.base.versions.view_of(section);
         let newest = core.base.versions.published();
         let newest_view = core.base.versions.newest_view();
         // The second test holds if a newer view has been announced but not yet stored. The
         // publishing thread may have been descheduled, and a reader does not wait for it.
-        if newest_view == view.number || Arc::ptr_eq(&view, &core.base.versions.view()) {
+        if newest_view == view.number || Arc::ptr_eq(&view, &core.base.versions.view_of(section)) {
             let seq = view.newest_readable(newest);
             return (view, seq);
         }
     }
 }
 
-pub(crate) fn view_cursor(core: &Core, at: Option<SeqNo>) -> ViewCursor {
-    let (view, newest) = consistent_read_point(core);
+/// Returns a cursor over the section of a keyspace.
+pub(crate) fn view_cursor(core: &Core, space: Space<'_>, at: Option<SeqNo>) -> ViewCursor {
+    let (view, newest) = consistent_read_point(core, section_of(space));
     ViewCursor::new(ViewRef::new(view), at.unwrap_or(newest))
 }
 
-pub(crate) fn contains(core: &Core, key: &[u8], at: Option<SeqNo>) -> Result<bool> {
-    core.base.health.check_read()?;
-    let (view, newest) = core.base.versions.read_point();
-    let seq = at.unwrap_or(newest);
-    let found = with_scratch(|scratch| get::contains(&view, &core.base.context, key, seq, scratch));
-    core.base.context.with_directory(found)
+pub(crate) fn contains(
+    core: &Core,
+    space: Space<'_>,
+    key: &[u8],
+    at: Option<SeqNo>,
+) -> Result<bool> {
+    in_space(space, key, |key| {
+        core.base.health.check_read()?;
+        let (view, newest) = core.base.versions.read_point(key.section);
+        check_space(space)?;
+        let seq = at.unwrap_or(newest);
+        let found =
+            with_scratch(|scratch| get::contains(&view, view.context(), key.bytes, seq, scratch));
+        core.base.context.with_directory(found)
+    })
 }

@@ -1,12 +1,16 @@
 //! The cursor: a position in the ordered keys of one view, movable both ways.
 
+use std::sync::Arc;
+
+use cairndb_base::limits::KEYSPACE_BYTES;
 use cairndb_base::{Order, Result, SeqNo};
 
-use crate::api::access::view_cursor;
+use crate::api::access::{Space, view_cursor};
 use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 use crate::read::view::View;
+use crate::state::keyspaces::KeyspaceState;
 
 /// A position in the ordered entries of the database, as of the creation of the cursor.
 ///
@@ -47,13 +51,42 @@ use crate::read::view::View;
 #[must_use = "a cursor reads nothing until it is positioned"]
 pub struct Cursor {
     inner: ViewCursor,
+    within: Option<Within>,
+}
+
+/// Where a cursor in a keyspace moves.
+#[derive(Clone, Copy, Debug)]
+enum Move<'k> {
+    Seek(&'k [u8]),
+    SeekForPrev(&'k [u8]),
+    First,
+    Last,
+    Next,
+    Prev,
+}
+
+/// The keyspace of a cursor, if it is not the default one.
+#[derive(Clone, Debug)]
+struct Within {
+    keyspace: Arc<KeyspaceState>,
+    /// Whether the keyspace was dropped before the cursor was made.
+    closed: bool,
+}
+
+/// Returns the user's form of a key of a keyspace; empty for an empty key, which stands for none.
+fn users(stored: &[u8]) -> &[u8] {
+    stored.get(KEYSPACE_BYTES..).unwrap_or_default()
 }
 
 impl Cursor {
-    pub(crate) fn new(core: &Core, at: Option<SeqNo>) -> Cursor {
-        Cursor {
-            inner: view_cursor(core, at),
-        }
+    pub(crate) fn new(core: &Core, space: Space<'_>, at: Option<SeqNo>) -> Cursor {
+        let inner = view_cursor(core, space, at);
+        // After the view is loaded: a keyspace that exists now has its entries in that view.
+        let within = space.map(|keyspace| Within {
+            keyspace: Arc::clone(keyspace),
+            closed: keyspace.is_dropped(),
+        });
+        Cursor { inner, within }
     }
 
     /// Returns another cursor of the same moment, on the same entry. Both move independently. Costs
@@ -97,6 +130,7 @@ impl Cursor {
     pub(crate) fn fork(&self) -> Cursor {
         Cursor {
             inner: self.inner.fork(),
+            within: self.within.clone(),
         }
     }
 
@@ -110,16 +144,65 @@ impl Cursor {
         open
     }
 
-    /// Returns the order of the database.
+    /// Returns the order of its keys.
     pub(crate) fn order(&self) -> &Order {
-        &self.inner.view().context().order
+        match &self.within {
+            None => &self.inner.view().context().order,
+            Some(within) => &within.keyspace.order,
+        }
+    }
+
+    /// Returns the keyspace, if it is not the default one.
+    pub(crate) fn space(&self) -> Space<'_> {
+        self.within.as_ref().map(|within| &within.keyspace)
+    }
+
+    /// Moves the inner cursor within a keyspace. If it leaves the keyspace, it has no position.
+    ///
+    /// Not inlined, because moves in the default keyspace are short.
+    #[inline(never)]
+    fn move_within(&mut self, to: Move<'_>) -> Result<()> {
+        self.check_read()?;
+        let Some(within) = &self.within else {
+            return Ok(());
+        };
+        if within.closed {
+            return within.keyspace.check();
+        }
+        let (inner, keyspace) = (&mut self.inner, &within.keyspace);
+        let moved = match to {
+            Move::Seek(key) => keyspace.with_stored(key, |key| inner.seek(key.bytes)),
+            Move::SeekForPrev(key) => {
+                keyspace.with_stored(key, |key| inner.seek_for_prev(key.bytes))
+            }
+            Move::First => inner.seek(&keyspace.ends().0),
+            Move::Last => inner.seek_for_prev(&keyspace.ends().1),
+            Move::Next => inner.next(),
+            Move::Prev => inner.prev(),
+        };
+        let prefix = within.keyspace.prefix();
+        if self
+            .inner
+            .place()
+            .is_some_and(|place| !place.starts_with(&prefix))
+        {
+            // An error concerns an entry of another keyspace.
+            self.inner.unplace();
+            return Ok(());
+        }
+        let moved = moved.map_err(|error| within.keyspace.users_error(error));
+        self.inner.view().context().with_directory(moved)
     }
 
     /// Returns the key of the cursor's position. The cursor keeps its position when the merge
     /// operator fails for that key.
     #[inline]
     pub(crate) fn place(&self) -> Option<&[u8]> {
-        self.inner.place()
+        let place = self.inner.place();
+        match &self.within {
+            None => place,
+            Some(_) => place.map(users),
+        }
     }
 
     /// Returns whether the cursor is on an entry.
@@ -131,7 +214,12 @@ impl Cursor {
     /// Returns the key of the entry, or an empty slice if the cursor is not valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
-        self.inner.key()
+        let key = self.inner.key();
+        if self.within.is_none() {
+            key
+        } else {
+            users(key)
+        }
     }
 
     /// Returns the value of the entry, in a form that outlives the next move.
@@ -157,6 +245,9 @@ impl Cursor {
     /// - For a key with merge operands: the error of the merge operator, or `InvalidArgument` if
     ///   the database was opened without one.
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
+        if self.within.is_some() {
+            return self.move_within(Move::Seek(key));
+        }
         self.check_read()?;
         let moved = self.inner.seek(key);
         self.inner.view().context().with_directory(moved)
@@ -168,6 +259,9 @@ impl Cursor {
     /// # Errors
     /// Same as [`Cursor::seek`].
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
+        if self.within.is_some() {
+            return self.move_within(Move::SeekForPrev(key));
+        }
         self.check_read()?;
         let moved = self.inner.seek_for_prev(key);
         self.inner.view().context().with_directory(moved)
@@ -178,6 +272,9 @@ impl Cursor {
     /// # Errors
     /// Same as [`Cursor::seek`].
     pub fn seek_to_first(&mut self) -> Result<()> {
+        if self.within.is_some() {
+            return self.move_within(Move::First);
+        }
         self.check_read()?;
         let moved = self.inner.first();
         self.inner.view().context().with_directory(moved)
@@ -188,6 +285,9 @@ impl Cursor {
     /// # Errors
     /// Same as [`Cursor::seek`].
     pub fn seek_to_last(&mut self) -> Result<()> {
+        if self.within.is_some() {
+            return self.move_within(Move::Last);
+        }
         self.check_read()?;
         let moved = self.inner.last();
         self.inner.view().context().with_directory(moved)
@@ -204,6 +304,9 @@ impl Cursor {
         reason = "not an `Iterator`: key and value are borrowed until the next move"
     )]
     pub fn next(&mut self) -> Result<()> {
+        if self.within.is_some() {
+            return self.move_within(Move::Next);
+        }
         self.check_read()?;
         let moved = self.inner.next();
         self.inner.view().context().with_directory(moved)
@@ -216,6 +319,9 @@ impl Cursor {
     /// Same as [`Cursor::seek`].
     #[inline]
     pub fn prev(&mut self) -> Result<()> {
+        if self.within.is_some() {
+            return self.move_within(Move::Prev);
+        }
         self.check_read()?;
         let moved = self.inner.prev();
         self.inner.view().context().with_directory(moved)

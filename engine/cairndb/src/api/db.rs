@@ -19,6 +19,7 @@ use crate::scheduler::steps::Job;
 use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
 
+mod estimates;
 mod try_write;
 
 /// Closes the engine when the last handle is dropped.
@@ -238,7 +239,7 @@ impl Db {
     ///   operator; `InvalidArgument` if the database was opened without one, or if the operands or
     ///   the folded value exceed 1 GiB.
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
-        get_value(self.core(), key, None)
+        get_value(self.core(), None, key, None)
     }
 
     /// Replaces the contents of `out` with the value of `key` and returns `true`. If there is no
@@ -249,7 +250,7 @@ impl Db {
     /// Same as [`Db::get`].
     #[inline]
     pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        get_into(self.core(), key, None, out).map(Presence::is_there)
+        get_into(self.core(), None, key, None, out).map(Presence::is_there)
     }
 
     /// Returns the values of `keys`, all as of the same moment, in the order of `keys`. If a value
@@ -276,7 +277,7 @@ impl Db {
     /// # Ok(()) }
     /// ```
     pub fn multi_get_each<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Result<Option<Value>>>> {
-        multi_get_each(self.core(), keys, None)
+        multi_get_each(self.core(), None, keys, None)
     }
 
     /// Returns the values of `keys`, all as of the same moment, in the order of `keys`, or the
@@ -285,7 +286,7 @@ impl Db {
     /// # Errors
     /// Same as [`Db::get`]; the error names the key.
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
-        multi_get(self.core(), keys, None)
+        multi_get(self.core(), None, keys, None)
     }
 
     /// Returns whether `key` has a value. Does not read large values and does not fold merge
@@ -294,12 +295,12 @@ impl Db {
     /// # Errors
     /// Same as [`Db::get`].
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
-        contains(self.core(), key, None)
+        contains(self.core(), None, key, None)
     }
 
     /// Returns an unpositioned cursor over the current state of the database.
     pub fn cursor(&self) -> Cursor {
-        Cursor::new(self.core(), None)
+        Cursor::new(self.core(), None, None)
     }
 
     /// Iterates over all entries in order, from either end. Copies each entry;
@@ -310,7 +311,7 @@ impl Db {
 
     /// Iterates over the entries whose keys are in `range`, in order, from either end.
     pub fn range(&self, range: impl KeyRange) -> Iter {
-        Iter::over_range(self.cursor(), &self.core().base.context.order, &range)
+        Iter::over_range(self.cursor(), &range)
     }
 
     /// Iterates over the entries whose keys start with `prefix`, in order, from either end.
@@ -319,7 +320,7 @@ impl Db {
     /// itself without a gap. If the order places such keys before the prefix, for example reverse
     /// order, it yields at most the prefix itself: use [`Db::range`] instead.
     pub fn prefix(&self, prefix: &[u8]) -> Iter {
-        Iter::over_prefix(self.cursor(), &self.core().base.context.order, prefix)
+        Iter::over_prefix(self.cursor(), prefix)
     }
 
     /// Takes a snapshot of everything written so far. While it lives, flushes and compactions keep

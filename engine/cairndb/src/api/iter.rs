@@ -1,6 +1,6 @@
 //! Iterators: owned entries of a range, in order, from either end.
 
-use cairndb_base::{Order, Result};
+use cairndb_base::Result;
 
 use crate::api::cursor::Cursor;
 use crate::api::entries::Entries;
@@ -81,12 +81,14 @@ impl Walk for Cursor {
 }
 
 impl Iter {
-    pub(crate) fn over_range(cursor: Cursor, order: &Order, range: &impl KeyRange) -> Iter {
-        Iter(Entries::over_range(cursor, order, range))
+    pub(crate) fn over_range(cursor: Cursor, range: &impl KeyRange) -> Iter {
+        let order = cursor.order().clone();
+        Iter(Entries::over_range(cursor, &order, range))
     }
 
-    pub(crate) fn over_prefix(cursor: Cursor, order: &Order, prefix: &[u8]) -> Iter {
-        Iter(Entries::over_prefix(cursor, order, prefix))
+    pub(crate) fn over_prefix(cursor: Cursor, prefix: &[u8]) -> Iter {
+        let order = cursor.order().clone();
+        Iter(Entries::over_prefix(cursor, &order, prefix))
     }
 
     /// Returns the remaining entries without copies, each borrowed until the next call.

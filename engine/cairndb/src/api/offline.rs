@@ -18,6 +18,7 @@ use crate::read::value_ref::read_pointer_unmapped;
 use crate::read::view::View;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::options::Options;
+use crate::state::sections::StoredKey;
 
 /// Counters of the data that [`verify`] read and found correct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -193,19 +194,19 @@ fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
 
 /// Reads every table and every value that a pointer refers to.
 fn verify_all(core: &Core) -> Result<VerifyReport> {
-    let (view, _) = core.base.versions.read_point();
+    let version = core.base.versions.version();
     let mut report = VerifyReport {
         log_versions: core.disk.log.open_report().replayed_entries,
         ..Default::default()
     };
-    view.version.check(&core.base.context.order)?;
+    version.check(&core.base.opener.orders)?;
     let mut done = watch::done();
     // The entries are counted in a second pass.
-    watch::expect(view.version.bytes().saturating_mul(2));
-    for handle in view.version.values.values() {
+    watch::expect(version.bytes().saturating_mul(2));
+    for handle in version.values.values() {
         watch::expect(handle.bytes.load(Ordering::Relaxed));
     }
-    for handle in view.version.tables() {
+    for handle in version.tables() {
         let table = handle.table()?;
         table.verify()?;
         let wrong = |what: &'static str| {
@@ -223,25 +224,33 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
         report.versions += handle.record.entries;
         report.bytes += handle.record.bytes;
         if !handle.record.value_refs.is_empty() {
-            report.values += verify_values(&core.base.context.order, table, &view.version.values)?;
+            let order = &core.base.opener.orders[handle.section()];
+            report.values += verify_values(order, table, &version.values)?;
         }
         done += handle.record.bytes;
         watch::reach(done)?;
     }
-    for handle in view.version.values.values() {
+    for handle in version.values.values() {
         verify_value_file(handle)?;
         done += handle.bytes.load(Ordering::Relaxed);
         watch::reach(done)?;
     }
-    let average = view.version.bytes() / report.versions.max(1);
-    report.entries = count_entries(&view, average)?;
-    watch::reach(done + view.version.bytes())?;
+    let average = version.bytes() / report.versions.max(1);
+    for section in core.base.versions.sections() {
+        let view = core.base.versions.view_of(section);
+        report.entries += count_entries(&view, average, |bytes| {
+            let number = StoredKey { section, bytes }.keyspace();
+            number == 0 || core.base.keyspaces.get(number).is_some()
+        })?;
+    }
+    watch::reach(done + version.bytes())?;
     Ok(report)
 }
 
-/// Counts the keys whose newest version is not a tombstone. Values are not decoded, and operands
-/// not folded. A watched call advances by `average` bytes for each version.
-fn count_entries(view: &View, average: u64) -> Result<u64> {
+/// Counts the keys that `exist` and whose newest version is not a tombstone: those of dropped
+/// keyspaces do not exist. Values are not decoded, and operands not folded. A watched call advances
+/// by `average` bytes for each version.
+fn count_entries(view: &View, average: u64, exist: impl Fn(&[u8]) -> bool) -> Result<u64> {
     let context = view.context();
     let mut versions = MergingIter::new(sources(view, context), context.order.clone());
     // The current key, while it may have older versions.
@@ -252,7 +261,8 @@ fn count_entries(view: &View, average: u64) -> Result<u64> {
         watch::advance(average)?;
         let is_older = |key: &Vec<u8>| context.order.compare(key, versions.key()).is_eq();
         if !key.as_ref().is_some_and(is_older) {
-            entries += u64::from(versions.kind() != Kind::Delete);
+            let counts = versions.kind() != Kind::Delete && exist(versions.key());
+            entries += u64::from(counts);
             key = (!versions.alone()).then(|| versions.key().to_vec());
         }
         versions.step()?;

@@ -122,6 +122,7 @@ pub fn repair(
     let operator = given.merge_operator.as_ref();
     let settings = Settings {
         database: database_settings(given, Budget::new(budget)),
+        comparators: given.registered.comparators.clone(),
         merge_operator: operator.map(|operator| operator.name().to_owned()),
         sort_bytes: budget / SORT_SHARE,
         dry_run: options.dry_run,

@@ -58,7 +58,7 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Db::get`](crate::Db::get).
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
-        get_value(&self.core, key, Some(self.seq))
+        get_value(&self.core, None, key, Some(self.seq))
     }
 
     /// Replaces the contents of `out` with the value of `key` and returns `true`. If there was no
@@ -67,7 +67,7 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Db::get`](crate::Db::get).
     pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        get_into(&self.core, key, Some(self.seq), out).map(Presence::is_there)
+        get_into(&self.core, None, key, Some(self.seq), out).map(Presence::is_there)
     }
 
     /// Returns the values of `keys`, in the order of `keys`. If a value cannot be read, its error
@@ -76,7 +76,7 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Db::multi_get_each`](crate::Db::multi_get_each).
     pub fn multi_get_each<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Result<Option<Value>>>> {
-        multi_get_each(&self.core, keys, Some(self.seq))
+        multi_get_each(&self.core, None, keys, Some(self.seq))
     }
 
     /// Returns the values of `keys`, in the order of `keys`, or the first error. See also
@@ -85,7 +85,7 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Db::multi_get`](crate::Db::multi_get).
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
-        multi_get(&self.core, keys, Some(self.seq))
+        multi_get(&self.core, None, keys, Some(self.seq))
     }
 
     /// Returns whether `key` had a value. Does not read large values and does not fold merge
@@ -94,12 +94,12 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Db::get`](crate::Db::get).
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
-        contains(&self.core, key, Some(self.seq))
+        contains(&self.core, None, key, Some(self.seq))
     }
 
     /// Returns an unpositioned cursor over the snapshot.
     pub fn cursor(&self) -> Cursor {
-        Cursor::new(&self.core, Some(self.seq))
+        Cursor::new(&self.core, None, Some(self.seq))
     }
 
     /// Iterates over all entries in order, from either end. Copies each entry;
@@ -110,13 +110,13 @@ impl Snapshot {
 
     /// Iterates over the entries whose keys are in `range`, in order, from either end.
     pub fn range(&self, range: impl KeyRange) -> Iter {
-        Iter::over_range(self.cursor(), &self.core.base.context.order, &range)
+        Iter::over_range(self.cursor(), &range)
     }
 
     /// Iterates over the entries whose keys start with `prefix`. For databases with a custom
     /// comparator see [`Db::prefix`](crate::Db::prefix).
     pub fn prefix(&self, prefix: &[u8]) -> Iter {
-        Iter::over_prefix(self.cursor(), &self.core.base.context.order, prefix)
+        Iter::over_prefix(self.cursor(), prefix)
     }
 }
 

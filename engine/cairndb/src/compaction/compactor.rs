@@ -80,17 +80,32 @@ impl Compactor {
 
     /// Runs one compaction chosen by the picker. Returns `false` if there is none.
     pub(crate) fn compact_once(&self) -> Result<bool> {
-        self.compact_picked(false, |state| {
-            self.tables.schedule.compaction_wanted(state, false)
-        })
+        Ok(self.compact_ended(false)?
+            || self.compact_picked(false, |state| {
+                self.tables.schedule.compaction_wanted(state, false)
+            })?)
+    }
+
+    /// Frees tables of dropped keyspaces, or rewrites some if `idle`. Returns `false` if there are
+    /// none.
+    fn compact_ended(&self, idle: bool) -> Result<bool> {
+        let mut state = self.base.versions.lock();
+        let Some(plan) = self.tables.schedule.ended_plan(&mut state, idle) else {
+            return Ok(false);
+        };
+        drop(state);
+        self.compact(&plan)?;
+        Ok(true)
     }
 
     /// Like [`Compactor::compact_once`], but includes idle compactions. If there is none,
     /// compresses values that flushes left uncompressed.
     pub(crate) fn compact_idle(&self) -> Result<bool> {
-        Ok(self.compact_picked(true, |state| {
-            self.tables.schedule.compaction_wanted(state, true)
-        })? || self.encode_deferred()?)
+        Ok(self.compact_ended(true)?
+            || self.compact_picked(true, |state| {
+                self.tables.schedule.compaction_wanted(state, true)
+            })?
+            || self.encode_deferred()?)
     }
 
     /// Like [`Compactor::compact_once`], but for a stalled writer.

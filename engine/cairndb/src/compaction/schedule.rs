@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use cairndb_base::{Error, Order, SeqNo};
+use cairndb_base::{Error, SeqNo};
 use cairndb_format::manifest::TableRecord;
 
 use crate::compaction::pick::{
     Group, RUNS_STALL, RunSize, pick, pick_for_stall, pick_for_values, pick_idle,
 };
 use crate::jobs::plan::CompactionPlan;
+use crate::state::sections::{Orders, Section, StoredKey};
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::base::Base;
 use crate::versions::engine_state::EngineState;
@@ -52,22 +53,64 @@ fn hides_much<'r>(records: impl Iterator<Item = &'r TableRecord>) -> bool {
 
 /// Returns the bounds of the range as keys, replacing open bounds with the version's. Returns
 /// `None` if no key is between them.
-fn bounds_of(version: &Version, order: &Order, range: KeyRange<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
+fn bounds_of(
+    version: &Version,
+    orders: &Orders,
+    section: Section,
+    range: KeyRange<'_>,
+) -> Option<(Vec<u8>, Vec<u8>)> {
+    let order = &orders[section];
+    let tables = || version.tables().filter(|table| table.section() == section);
     let low = match range.0 {
         Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
         Bound::Unbounded => {
-            let smallest = version.tables().map(|table| &table.record.smallest);
+            let smallest = tables().map(|table| &table.record.smallest);
             smallest.min_by(|a, b| order.compare(a, b))?.clone()
         }
     };
     let high = match range.1 {
         Bound::Included(key) | Bound::Excluded(key) => key.to_vec(),
         Bound::Unbounded => {
-            let largest = version.tables().map(|table| &table.record.largest);
+            let largest = tables().map(|table| &table.record.largest);
             largest.max_by(|a, b| order.compare(a, b))?.clone()
         }
     };
     order.compare(&low, &high).is_le().then_some((low, high))
+}
+
+/// Returns the tables of every run that overlap the range between two keys of `section`, or each
+/// other.
+fn closed_under_overlap(
+    version: &Version,
+    orders: &Orders,
+    section: Section,
+    (mut low, mut high): (Vec<u8>, Vec<u8>),
+) -> Vec<Run> {
+    let order = &orders[section];
+    let mut chosen: Vec<Run> = Vec::new();
+    loop {
+        let before: usize = chosen.iter().map(|run| run.tables().len()).sum();
+        chosen.clear();
+        for run in &version.runs {
+            let stored = |bytes| StoredKey { section, bytes };
+            let (from, to) = (stored(&low), stored(&high));
+            let tables = run.overlapping(orders, from, to).to_vec();
+            for table in &tables {
+                if order.compare(&table.record.smallest, &low).is_lt() {
+                    low.clone_from(&table.record.smallest);
+                }
+                if order.compare(&table.record.largest, &high).is_gt() {
+                    high.clone_from(&table.record.largest);
+                }
+            }
+            if !tables.is_empty() {
+                chosen.push(Run::new(run.id, tables, orders));
+            }
+        }
+        if chosen.iter().map(|run| run.tables().len()).sum::<usize>() == before {
+            return chosen;
+        }
+    }
 }
 
 /// Number of table bytes that one job compresses; it takes at least one table.
@@ -95,7 +138,7 @@ fn stretch(run: &Run, damaged: &BTreeMap<u64, Error>) -> Option<Vec<Arc<TableHan
 }
 
 pub(crate) struct Schedule {
-    base: Arc<Base>,
+    pub(super) base: Arc<Base>,
 }
 
 impl Schedule {
@@ -126,29 +169,19 @@ impl Schedule {
         let bottom = group.last + 1 == runs.len();
         let target = state.next_run;
         state.next_run += 1;
-        state.begin_compaction(CompactionPlan {
-            inputs,
-            target,
-            bottom,
-            waited_for: false,
-            when_idle: false,
-            relocation: None,
-            hiders: Vec::new(),
-        })
+        state.begin_compaction(CompactionPlan::in_place(inputs, target, bottom))
     }
 
     /// Returns the number of runs above which writers stall until a compaction ends. It is lower if
     /// there are readers.
     pub(crate) fn runs_max(&self) -> usize {
-        let view = self.base.versions.view();
-        let readers = view.runs_for_readers().unwrap_or(RUNS_STALL);
         // While there are no more runs than readers want, writers do not stall and nothing is
         // compacted earlier.
-        if view.version.runs.len() > readers {
-            readers
-        } else {
-            RUNS_STALL
-        }
+        let limits = self.base.versions.views().filter_map(|view| {
+            let readers = view.runs_for_readers()?;
+            (view.version.runs.len() > readers).then_some(readers)
+        });
+        limits.min().unwrap_or(RUNS_STALL)
     }
 
     /// Returns the picker's choice, including idle compactions if `idle`.
@@ -170,7 +203,8 @@ impl Schedule {
         let sizes = self.idle_sizes(state, sizes(&state.version, &state.compactions.damaged));
         let runs = state.version.runs.iter().zip(sizes);
         let old = runs.filter(|(run, _)| run.id < below);
-        pick_idle(&old.map(|(_, size)| size).collect::<Vec<_>>()).is_some()
+        self.may_have_ended(state, true)
+            || pick_idle(&old.map(|(_, size)| size).collect::<Vec<_>>()).is_some()
     }
 
     /// Returns whether a writer has to stall on too many runs. For the sake of readers the writer
@@ -230,37 +264,23 @@ impl Schedule {
         sizes
     }
 
-    /// Returns a plan for the tables of every run that overlap `range`, closed under overlap.
+    /// Returns a plan for the tables of every run that overlap `range`, closed under overlap. The
+    /// range of all keys of the default section includes all keyspaces.
     pub(crate) fn range_plan(
         &self,
         state: &mut EngineState,
+        section: Section,
         range: KeyRange<'_>,
     ) -> Option<CompactionPlan> {
-        let order = &self.base.context.order;
+        let everything = range == (Bound::Unbounded, Bound::Unbounded);
+        let orders = &self.base.opener.orders;
         let version = Arc::clone(&state.version);
-        let (mut low, mut high) = bounds_of(&version, order, range)?;
-        let mut chosen = Vec::new();
-        loop {
-            let before: usize = chosen.iter().map(|run: &Run| run.tables().len()).sum();
-            chosen.clear();
-            for run in &version.runs {
-                let tables = run.overlapping(order, &low, &high).to_vec();
-                for table in &tables {
-                    if order.compare(&table.record.smallest, &low).is_lt() {
-                        low.clone_from(&table.record.smallest);
-                    }
-                    if order.compare(&table.record.largest, &high).is_gt() {
-                        high.clone_from(&table.record.largest);
-                    }
-                }
-                if !tables.is_empty() {
-                    chosen.push(Run::new(run.id, tables, order));
-                }
-            }
-            if chosen.iter().map(|run| run.tables().len()).sum::<usize>() == before {
-                break;
-            }
-        }
+        let mut chosen: Vec<Run> = if everything {
+            version.runs.iter().map(|run| (**run).clone()).collect()
+        } else {
+            let bounds = bounds_of(&version, orders, section, range)?;
+            closed_under_overlap(&version, orders, section, bounds)
+        };
         self.worth_compacting(&chosen).then(|| {
             let last = version.runs.last().map_or(0, |run| run.id);
             let whole = chosen
@@ -270,18 +290,13 @@ impl Schedule {
                 && chosen.len() == version.runs.len();
             // The output belongs in the last run: no older run holds these keys.
             if !whole && chosen.last().is_none_or(|run| run.id != last) {
-                chosen.push(Run::new(last, Vec::new(), order));
+                chosen.push(Run::new(last, Vec::new(), orders));
             }
             let target = if whole { state.next_run } else { last };
             state.next_run += 1;
             CompactionPlan {
-                inputs: chosen,
-                target,
-                bottom: true,
                 waited_for: true,
-                when_idle: false,
-                relocation: None,
-                hiders: Vec::new(),
+                ..CompactionPlan::in_place(chosen, target, true)
             }
         })
     }

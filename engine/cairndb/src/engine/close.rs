@@ -72,7 +72,9 @@ impl Closer<'_> {
         self.base.health.close();
         drop(commit);
         self.disk.log.notify();
-        self.base.versions.view().readers.view_bound.end();
+        for view in self.base.versions.views() {
+            view.readers.view_bound.end();
+        }
         self.base.versions.notify_changed();
         let state = self.base.versions.lock();
         drop(self.base.versions.wait(state, |state| !state.at_work()));

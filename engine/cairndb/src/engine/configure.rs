@@ -13,7 +13,9 @@ use crate::state::context::ReadContext;
 use crate::state::files::open_files::OpenFiles;
 use crate::state::files::opener::{Mapping, TableOpener};
 use crate::state::files::reaper::Reaper;
+use crate::state::keyspaces::{Keyspaces, operator_of, order_of};
 use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
+use crate::state::sections::{Orders, Section, Sections};
 use crate::versions::settings::Settings;
 
 /// Checks the options by themselves.
@@ -44,13 +46,23 @@ pub(super) fn validate(options: &Options) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn context(options: &Options, path: &Path) -> ReadContext {
-    ReadContext {
-        path: path.into(),
-        order: options.order.clone(),
-        merge_operator: options.merge_operator.clone(),
+/// Returns what reads in each section need.
+pub(super) fn contexts(
+    options: &Options,
+    path: &Path,
+    keyspaces: &Arc<Keyspaces>,
+) -> Sections<ReadContext> {
+    let path: Arc<Path> = path.into();
+    Sections::from_fn(|section| ReadContext {
+        path: Arc::clone(&path),
+        section,
+        order: order_of(keyspaces, section, &options.order),
+        merge_operator: match section {
+            Section::Default => options.merge_operator.clone(),
+            _ => Some(operator_of(keyspaces)),
+        },
         fold_limits: options.fold_limits,
-    }
+    })
 }
 
 pub(super) fn opener(
@@ -59,10 +71,11 @@ pub(super) fn opener(
     dir: &Arc<dyn Dir>,
     cache: &Arc<dyn PageCache>,
     reaper: &Arc<Reaper>,
+    orders: Orders,
 ) -> Arc<TableOpener> {
     Arc::new(TableOpener {
         files: OpenFiles::new(Arc::clone(dir), env.open_files_max()),
-        order: options.order.clone(),
+        orders,
         cache: Arc::clone(cache),
         mapping: Mapping {
             forced: options.mapped,
@@ -96,6 +109,7 @@ fn output_settings(
         order: options.order.clone(),
         section: 0,
         compression: options.compression.table(),
+        classes: None,
         filter_bits_per_key: options.filter_bits_per_key,
         table_bytes: budget.table,
         dictionaries: Arc::clone(dictionaries),

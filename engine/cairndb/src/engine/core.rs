@@ -4,6 +4,7 @@
 //! `ARCHITECTURE.md`. [`crate::versions::engine_state`] documents the lock order.
 
 use std::fmt;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,14 +19,18 @@ use crate::durable::disk::Disk;
 use crate::engine::checkpoint::Checkpoints;
 use crate::engine::close::Closer;
 use crate::engine::first_state::{Opened, foundation};
+use crate::engine::keyspaces::KeyspaceManager;
 use crate::engine::manual::Manual;
 use crate::engine::properties::Properties;
 use crate::engine::waiting::Waiting;
+use crate::log::commit::Commit;
 use crate::scheduler::runner::Runner;
 use crate::scheduler::threads::Scheduler;
 use crate::space::space_maker::SpaceMaker;
 use crate::state::batch::WriteBatch;
+use crate::state::keyspaces::KeyspaceState;
 use crate::state::options::Durability;
+use crate::state::sections::{Section, StoredKey};
 use crate::versions::base::Base;
 use crate::write::writer::{Precondition, Writer};
 
@@ -88,7 +93,7 @@ impl Core {
         self.scheduler.start_threads()
     }
 
-    /// Writes one entry.
+    /// Writes one entry to the default keyspace.
     #[inline]
     pub(crate) fn write_one(
         &self,
@@ -98,10 +103,32 @@ impl Core {
         durability: Durability,
     ) -> Result<()> {
         self.begin_write()?;
-        self.writer.write_one(kind, key, value, durability)
+        let key = StoredKey::plain(key);
+        self.writer.write_one(kind, key, value, durability, None)
     }
 
-    /// Writes one entry. Returns `false` if it would have to wait.
+    /// Writes one entry to a keyspace.
+    pub(crate) fn write_in(
+        &self,
+        keyspace: &KeyspaceState,
+        kind: Kind,
+        key: &[u8],
+        value: &[u8],
+        durability: Durability,
+    ) -> Result<()> {
+        keyspace.check()?;
+        self.begin_write()?;
+        if kind == Kind::Merge {
+            keyspace.check_operand(value)?;
+        }
+        let exists = |_: &Commit| keyspace.check();
+        keyspace.with_stored(key, |key| {
+            self.writer
+                .write_one(kind, key, value, durability, Some(&exists))
+        })
+    }
+
+    /// Writes one entry to the default keyspace. Returns `false` if it would have to wait.
     #[inline]
     pub(crate) fn try_write_one(
         &self,
@@ -113,6 +140,7 @@ impl Core {
         if !self.scheduler.is_started() {
             return Ok(false);
         }
+        let key = StoredKey::plain(key);
         self.writer.try_write_one(kind, key, value, durability)
     }
 
@@ -128,7 +156,7 @@ impl Core {
         self.writer.try_write_batch(batch, durability)
     }
 
-    /// Writes an operand that the merge operator accepts.
+    /// Writes an operand that the merge operator of the default keyspace accepts.
     pub(crate) fn write_operand(
         &self,
         key: &[u8],
@@ -136,7 +164,8 @@ impl Core {
         durability: Durability,
     ) -> Result<()> {
         self.begin_write()?;
-        self.writer.write_operand(key, operand, durability)
+        self.base.context.check_operand(operand)?;
+        self.write_one(Kind::Merge, key, operand, durability)
     }
 
     /// Writes a batch atomically.
@@ -158,7 +187,7 @@ impl Core {
             .write_batch(batch, durability, Some(precondition))
     }
 
-    /// Deletes `key`, if `precondition` holds at that moment.
+    /// Deletes `key` of the default keyspace, if `precondition` holds at that moment.
     pub(crate) fn delete_if(
         &self,
         key: &[u8],
@@ -166,7 +195,9 @@ impl Core {
         precondition: Precondition<'_>,
     ) -> Result<()> {
         self.begin_write()?;
-        self.writer.delete_if(key, durability, precondition)
+        let (kind, key) = (Kind::Delete, StoredKey::plain(key));
+        self.writer
+            .write_one(kind, key, b"", durability, Some(precondition))
     }
 
     /// Waits for the syncs without which writes so far cannot be published.
@@ -184,9 +215,26 @@ impl Core {
         self.writer.flush_all()
     }
 
-    /// Compacts everything that overlaps `range`.
+    /// Compacts everything that overlaps `range` of the default keyspace. The range of all keys
+    /// includes all keyspaces.
     pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
-        self.manual().compact_range(range)
+        self.manual().compact_range(Section::Default, range)
+    }
+
+    /// Compacts everything that overlaps `range` of a keyspace.
+    pub(crate) fn compact_in(&self, keyspace: &KeyspaceState, range: KeyRange<'_>) -> Result<()> {
+        keyspace.check()?;
+        let (from, to) = keyspace.stored_range(range);
+        let range = (Bound::Included(&*from), Bound::Included(&*to));
+        self.manual().compact_range(keyspace.section(), range)
+    }
+
+    /// Returns the keyspaces, to create and to drop some.
+    pub(crate) fn keyspaces(&self) -> KeyspaceManager<'_> {
+        KeyspaceManager {
+            base: &self.base,
+            disk: &self.disk,
+        }
     }
 
     /// Waits for the background work that is currently pending, at most for `limit`.
@@ -202,16 +250,6 @@ impl Core {
     /// Returns the property `name`.
     pub(crate) fn property(&self, name: &str) -> Option<String> {
         self.properties().property(name)
-    }
-
-    /// Returns the number of bytes on disk that hold keys in `[from, to)`.
-    pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
-        self.properties().approximate_size(from, to)
-    }
-
-    /// Returns about how many keys are in `[from, to)`.
-    pub(crate) fn estimate_count(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
-        self.properties().estimate_count((from, to))
     }
 
     /// Closes the handle.
@@ -246,7 +284,7 @@ impl Core {
         }
     }
 
-    fn properties(&self) -> Properties<'_> {
+    pub(crate) fn properties(&self) -> Properties<'_> {
         Properties {
             base: &self.base,
             disk: &self.disk,

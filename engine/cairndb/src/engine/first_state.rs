@@ -4,22 +4,25 @@ use crate::durable::disk::Disk;
 use crate::jobs::relocation::ValueGcState;
 use crate::log::commit::Commit;
 use crate::log::segments::Segments;
-use crate::read::view::{Readers, View};
+use crate::read::view::Readers;
 use crate::recovery::recovered::Recovered;
 use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
+use crate::state::health::Health;
+use crate::state::keyspaces::Keyspaces;
+use crate::state::memtables::{MemWriters, Memtables};
+use crate::state::sections::{Section, Sections};
 use crate::state::snapshots::Snapshots;
 use crate::state::squeezes::Squeezes;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::base::Base;
 use crate::versions::engine_state::{
-    Background, Compactions, DurableState, EngineState, Flushes, ImmutableMemtable,
+    Background, Compactions, DurableState, EndedKeyspaces, EngineState, Flushes, ImmutableMemtable,
 };
 use crate::versions::settings::Settings;
 use crate::versions::sweeper::Sweeper;
-use crate::versions::version_set::VersionSet;
-use cairndb_base::SEQ_MAX;
+use crate::versions::version_set::{FIRST_VIEW, VersionSet};
 use cairndb_env::{Dir, DirLock, Env, Origin};
 use cairndb_mem::Memtable;
 use std::collections::VecDeque;
@@ -31,7 +34,8 @@ pub(super) struct Opened {
     pub(super) env: Arc<dyn Env>,
     pub(super) dir: Arc<dyn Dir>,
     pub(super) lock: Option<Box<dyn DirLock>>,
-    pub(super) context: ReadContext,
+    pub(super) contexts: Sections<ReadContext>,
+    pub(super) keyspaces: Arc<Keyspaces>,
     pub(super) settings: Settings,
     pub(super) opener: Arc<TableOpener>,
     pub(super) recovered: Recovered,
@@ -45,36 +49,15 @@ fn first_version(opener: &TableOpener, recovered: &mut Recovered) -> Arc<Version
     Arc::new(version)
 }
 
-/// Number of a handle's first view.
-const FIRST_VIEW: u64 = 0;
-
-/// Returns the view with which readers start.
-fn first_view(
-    mutable: &Arc<Memtable>,
-    sealed: &VecDeque<ImmutableMemtable>,
-    version: &Arc<Version>,
-    readers: Readers,
-) -> View {
-    let sealed = sealed.iter().rev().map(|part| Arc::clone(&part.mem));
-    View::new(
-        Arc::clone(mutable),
-        sealed.collect(),
-        Arc::clone(version),
-        readers,
-        FIRST_VIEW,
-        SEQ_MAX,
-    )
-}
-
 /// Returns the state of a handle that has done nothing yet.
 fn first_state(
-    mutable: &Arc<Memtable>,
+    mutable: Memtables,
     sealed: VecDeque<ImmutableMemtable>,
     version: &Arc<Version>,
     recovered: &mut Recovered,
 ) -> EngineState {
     EngineState {
-        mutable: Arc::clone(mutable),
+        mutable,
         immutables: sealed,
         version: Arc::clone(version),
         next_run: recovered.next_run,
@@ -95,6 +78,7 @@ fn first_state(
             last: (0, 0),
         },
         compactions: Compactions::default(),
+        ended: EndedKeyspaces::default(),
         value_gc: ValueGcState::default(),
         squeezes: Squeezes::default(),
         background: Background::default(),
@@ -109,38 +93,57 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
         env,
         dir,
         lock,
-        context,
+        contexts,
+        keyspaces,
         settings,
         opener,
         mut recovered,
     } = opened;
     recovered.check();
-    let (order, budget) = (context.order.clone(), settings.budget);
-    let readers = Readers::new(context, FIRST_VIEW);
+    let budget = settings.budget;
+    let path = Arc::clone(&contexts[Section::Default].path);
+    let health = Arc::new(Health::new(path));
+    let contexts = contexts.map(Arc::new);
+    let context = Arc::clone(&contexts[Section::Default]);
+    let readers = Readers::new(context, &health, &Arc::default(), FIRST_VIEW);
+    let (mut mutable, mut writers) = (Memtables::default(), MemWriters::default());
     // Not from the pool, so that a database with few entries uses little memory.
-    let mutable = Memtable::new(order.clone(), recovered.key_prefix(), budget.memtable);
+    let order = opener.orders[Section::Default].clone();
+    let (part, writer) = Memtable::new(order, recovered.key_prefix(), budget.memtable);
+    mutable.add(Section::Default, part);
+    writers.add(Section::Default, writer);
     let version = first_version(&opener, &mut recovered);
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
-    let view = first_view(&mutable.0, &sealed, &version, readers.clone());
-    let state = first_state(&mutable.0, sealed, &version, &mut recovered);
-    let commit = Commit::new(mutable, recovered.last_seq, &order, budget.memtable_logged);
+    let state = first_state(mutable.clone(), sealed, &version, &mut recovered);
+    let commit = Commit::new(
+        (mutable, writers),
+        recovered.last_seq,
+        &opener.orders,
+        budget.memtable_logged,
+    );
     let segments = Segments::new(recovered.next_segment, budget.retained_log);
     let origin = Origin::here();
+    let versions = VersionSet::new(readers, state, recovered.last_seq);
     let base = Arc::new(Base {
-        sweeper: Sweeper::new(origin, &dir, &readers.health, &opener.reaper, lock),
-        versions: VersionSet::new(view, state, recovered.last_seq),
+        sweeper: Sweeper::new(origin, &dir, &health, &opener.reaper, lock),
+        versions,
         env,
         dir,
         origin,
         settings,
-        context: readers.context,
-        health: readers.health,
+        context: Arc::clone(&contexts[Section::Default]),
+        contexts,
+        keyspaces,
+        health,
         stats: Stats::default(),
         snapshots: Snapshots::default(),
         opener,
         stored_operator: recovered.merge_operator,
         next_file: AtomicU64::new(recovered.next_file),
     });
+    if base.keyspaces.were_used() {
+        base.begin_keyspaces();
+    }
     let disk = Disk::new(&base, commit, segments, recovered.report);
     (base, Arc::new(disk))
 }

@@ -10,6 +10,7 @@ use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
 use crate::scheduler::runner::Runner;
 use crate::space::space_maker::SpaceMaker;
+use crate::state::sections::Section;
 use crate::state::version::Run;
 use crate::versions::base::Base;
 use crate::versions::engine_state::{EngineState, stopped};
@@ -76,17 +77,18 @@ impl Manual<'_> {
         self.tables.dead_files.drop_all_dead_values()
     }
 
-    /// Compacts everything that overlaps `range` into the last run, and makes it durable.
+    /// Compacts everything that overlaps `range` of `section` into the last run, and makes it
+    /// durable. The range of all keys of the default section includes all keyspaces.
     ///
     /// # Errors
     /// Errors of the flush, the compaction or the syncs.
-    pub(crate) fn compact_range(&self, range: KeyRange<'_>) -> Result<()> {
+    pub(crate) fn compact_range(&self, section: Section, range: KeyRange<'_>) -> Result<()> {
         self.base.check_writable()?;
         // There may be nothing to compact.
         watch::check()?;
         self.disk.installer.begin_compacting();
         let nearly_full = self.disk.reserve.is_nearly_full();
-        let mut result = self.compact_now(range);
+        let mut result = self.compact_now(section, range);
         if result
             .as_ref()
             .is_err_and(|it| it.kind() == ErrorKind::NoSpace)
@@ -97,7 +99,7 @@ impl Manual<'_> {
             while tries < SPACE_TRIES_MAX && self.space.free_disk_space() {
                 tries += 1;
             }
-            result = self.compact_now(range);
+            result = self.compact_now(section, range);
         }
         if nearly_full || range == ALL_KEYS {
             // The caller asks for little space, and a load may have left as many spares as the log
@@ -108,7 +110,7 @@ impl Manual<'_> {
         result
     }
 
-    fn compact_now(&self, range: KeyRange<'_>) -> Result<()> {
+    fn compact_now(&self, section: Section, range: KeyRange<'_>) -> Result<()> {
         // Taken here, because otherwise the worker would start an idle compaction of the flushed
         // runs and do alone the work that two threads do here.
         let turn = RangeTurn::wait_for(&self.base.versions);
@@ -121,7 +123,7 @@ impl Manual<'_> {
             if state.closing {
                 return Err(stopped());
             }
-            let Some(plan) = self.tables.schedule.range_plan(&mut state, range) else {
+            let Some(plan) = self.tables.schedule.range_plan(&mut state, section, range) else {
                 // The worker may have found nothing to do because this call was waiting.
                 state.background.idle.disturb();
                 drop(state);

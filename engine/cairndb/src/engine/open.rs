@@ -19,7 +19,7 @@ use cairndb_format::name;
 use cairndb_format::name::FileKind;
 use cairndb_mem::ClockCache;
 
-use crate::engine::configure::{context, opener, settings, validate};
+use crate::engine::configure::{contexts, opener, settings, validate};
 use crate::engine::core::Core;
 use crate::engine::first_state::Opened;
 use crate::recovery::leftovers::unlisted_files;
@@ -29,7 +29,9 @@ use crate::recovery::report::OpenReport;
 use crate::recovery::value_copier::LargeValues;
 use crate::state::budget::Budget;
 use crate::state::files::reaper::Reaper;
+use crate::state::keyspaces::Keyspaces;
 use crate::state::options::Options;
+use crate::state::sections::Sections;
 use crate::state::version::Version;
 
 /// Number of attempts that copy the large values of the log before an attempt leaves them in place.
@@ -211,9 +213,11 @@ impl Core {
         let budget = Budget::new(options.memory_budget);
         let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
         let reaper = Arc::new(Reaper::default());
-        let opener = opener(options, &*env, &dir, &cache, &reaper);
+        let keyspaces = Arc::new(Keyspaces::new(options));
+        let contexts = contexts(options, path, &keyspaces);
+        let orders = Sections::from_fn(|section| contexts[section].order.clone());
+        let opener = opener(options, &*env, &dir, &cache, &reaper, orders);
         let settings = settings(options, budget, &opener);
-        let context = context(options, path);
         // Frees disk space for the next attempt while the directory is locked.
         let freed_if_full = |error: Error, dir: &dyn Dir| {
             let full = error.kind() == ErrorKind::NoSpace && !options.read_only;
@@ -231,7 +235,8 @@ impl Core {
                 let recovery = Recovery {
                     opener: &opener,
                     settings: &settings,
-                    context: &context,
+                    contexts: &contexts,
+                    keyspaces: &keyspaces,
                     mode: options.recovery,
                     large,
                     env: &*env,
@@ -246,7 +251,8 @@ impl Core {
             env,
             dir: Arc::clone(&dir),
             lock,
-            context,
+            contexts,
+            keyspaces,
             settings,
             opener,
             recovered,

@@ -9,6 +9,7 @@ use cairndb_mem::ChunkPool;
 
 use self::space::{Beside, space_fields};
 use crate::durable::disk::Disk;
+use crate::state::sections::Section;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::base::Base;
@@ -35,7 +36,10 @@ fn rounded(amount: u64, per: u64) -> u64 {
 const MIB: u64 = 1 << 20;
 const SECOND_NS: u64 = 1_000_000_000;
 
-pub(super) struct Properties<'c> {
+/// A range of keys, from the first one inclusive to the second one exclusive.
+pub(crate) type Ends<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
+pub(crate) struct Properties<'c> {
     pub(super) base: &'c Base,
     pub(super) disk: &'c Disk,
     pub(super) cache: &'c dyn PageCache,
@@ -64,7 +68,7 @@ impl Properties<'_> {
     /// Maps LevelDB's levels to runs: level 1 is the last run, level 0 is all others.
     fn files_at_level(&self, level: &str) -> Option<String> {
         let level: usize = level.parse().ok()?;
-        let version = Arc::clone(&self.base.versions.view().version);
+        let version = self.base.versions.version();
         let (last, upper) = match version.runs.split_last() {
             Some((last, upper)) => (last.tables().len(), upper),
             None => (0, &[][..]),
@@ -84,7 +88,7 @@ impl Properties<'_> {
     }
 
     fn level_stats(&self) -> String {
-        let version = Arc::clone(&self.base.versions.view().version);
+        let version = self.base.versions.version();
         let mut out = String::from("                               Compactions\n");
         out.push_str("Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n");
         out.push_str("--------------------------------------------------\n");
@@ -124,7 +128,7 @@ impl Properties<'_> {
     }
 
     fn sstables(&self) -> String {
-        let version = Arc::clone(&self.base.versions.view().version);
+        let version = self.base.versions.version();
         let mut out = String::new();
         for (index, run) in version.runs.iter().enumerate() {
             let _ = writeln!(out, "--- run {} (age {index}) ---", run.id);
@@ -145,7 +149,7 @@ impl Properties<'_> {
 
     /// Returns an array with one object for each run, from the newest.
     fn runs_json(&self) -> String {
-        let version = Arc::clone(&self.base.versions.view().version);
+        let version = self.base.versions.version();
         let runs = version.runs.iter().map(|run| {
             let records = || run.tables().iter().map(|table| &table.record);
             json(&[
@@ -196,7 +200,7 @@ impl Properties<'_> {
         let parts = self.memory_by_owner();
         let total: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
         let index: u64 = {
-            let version = Arc::clone(&self.base.versions.view().version);
+            let version = self.base.versions.version();
             version.tables().map(|table| table.index_bytes()).sum()
         };
         let mut out = format!("{{\"budget\":{}", self.base.settings.budget.total);
@@ -238,7 +242,7 @@ impl Properties<'_> {
             manifest: self.disk.log.manifests.bytes(),
             oldest: oldest.unwrap_or(0),
         };
-        json(&space_fields(&version, &self.base.context.order, beside))
+        json(&space_fields(&version, &self.base.opener.orders, beside))
     }
 
     fn stalls_json(&self) -> String {
@@ -271,15 +275,15 @@ impl Properties<'_> {
     fn stats_json(&self) -> String {
         let counters = &self.base.stats;
         let log = self.disk.log.lock().logged_bytes;
+        let retained = self.disk.log.segments().retained_bytes();
         let (version, pending, sealed, damaged) = self.counted();
         let values = version.values.values();
         let dead = values.map(|file| file.dead.load(Ordering::Relaxed)).sum();
+        let views = self.base.versions.views();
+        let passed = views.map(|view| view.readers.spans.passed()).sum();
         let numbers = [
             ("log_bytes", log),
-            (
-                "log_retained_bytes",
-                self.disk.log.segments().retained_bytes(),
-            ),
+            ("log_retained_bytes", retained),
             ("log_syncs", Stats::get(&counters.log_syncs)),
             ("file_syncs", Stats::get(&counters.file_syncs)),
             ("flushes", Stats::get(&counters.flushes)),
@@ -318,21 +322,18 @@ impl Properties<'_> {
             ("pending_versions", pending),
             ("snapshots", self.base.snapshots.count() as u64),
             ("last_seq", self.base.versions.published()),
-            (
-                "dead_entries_passed",
-                self.base.versions.view().readers.spans.passed(),
-            ),
+            ("dead_entries_passed", passed),
         ];
         json(&numbers)
     }
 
-    /// Returns the number of bytes on disk that hold keys in `[from, to)`, accurate to about a page
-    /// in tables. The large values of a table are counted in proportion to its pages that are in
-    /// the range.
-    pub(crate) fn approximate_size(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<u64> {
+    /// Returns the number of bytes on disk that hold keys of `section` in `[from, to)`, accurate to
+    /// about a page in tables. The large values of a table are counted in proportion to its pages
+    /// that are in the range.
+    pub(crate) fn approximate_size(&self, section: Section, (from, to): Ends<'_>) -> Result<u64> {
         self.base.health.check_read()?;
-        let order = &self.base.context.order;
-        let version = Arc::clone(&self.base.versions.view().version);
+        let order = &self.base.opener.orders[section];
+        let version = self.base.versions.version().section(section);
         let mut total = 0u128;
         for table in version.tables() {
             // Tables are opened when first used, and the database may be closed in between.

@@ -16,32 +16,38 @@ use cairndb_mem::Memtable;
 use crate::durable::disk::Disk;
 use crate::jobs::inputs::Inputs;
 use crate::jobs::job::{Job, Outcome};
-use crate::jobs::rules::Rules;
 use crate::read::source::MergeSource;
+use crate::state::sections::{Orders, Section, StoredKey};
 use crate::state::stats::Stats;
-use crate::state::version::Version;
+use crate::state::version::{Run, Version};
 use crate::versions::base::Base;
 use crate::versions::engine_state::{EngineState, Flush, ImmutableMemtable};
 use cairndb_format::table::Compression;
 
-/// Memtables whose key ranges overlap, oldest first, and their common range.
+/// Memtables of one section whose key ranges overlap, oldest first, and their common range.
 struct Span {
+    section: Section,
     smallest: Vec<u8>,
     largest: Vec<u8>,
     immutables: Vec<Arc<Memtable>>,
 }
 
-/// Groups memtables by overlapping ranges and returns the groups in key order.
-fn spans(immutables: &[ImmutableMemtable], order: &Order) -> Vec<Span> {
+/// Groups the memtables of `section` by overlapping ranges and returns the groups in key order.
+fn spans(immutables: &[ImmutableMemtable], section: Section, orders: &Orders) -> Vec<Span> {
+    let order = &orders[section];
     let mut spans: Vec<Span> = Vec::new();
-    for immutable in immutables {
-        let (mut first, mut last) = (immutable.mem.cursor(), immutable.mem.cursor());
+    for part in immutables
+        .iter()
+        .filter_map(|immutable| immutable.mem.part(section))
+    {
+        let (mut first, mut last) = (part.cursor(), part.cursor());
         first.seek_to_first();
         last.seek_to_last();
         if !first.valid() {
             continue;
         }
         let mut span = Span {
+            section,
             smallest: first.key().to_vec(),
             largest: last.key().to_vec(),
             immutables: Vec::new(),
@@ -54,7 +60,7 @@ fn spans(immutables: &[ImmutableMemtable], order: &Order) -> Vec<Span> {
             }
             apart
         });
-        span.immutables.push(Arc::clone(&immutable.mem));
+        span.immutables.push(Arc::clone(part));
         spans.push(span);
     }
     spans.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
@@ -71,13 +77,15 @@ impl Span {
     }
 
     /// Returns whether the span is one memtable that no table overlaps.
-    fn is_apart(&self, version: &Version, order: &Order) -> bool {
+    fn is_apart(&self, version: &Version, orders: &Orders) -> bool {
         let mut runs = version.runs.iter();
-        self.immutables.len() == 1
-            && runs.all(|run| {
-                run.overlapping(order, &self.smallest, &self.largest)
-                    .is_empty()
-            })
+        let stored = |bytes| StoredKey {
+            section: self.section,
+            bytes,
+        };
+        let (smallest, largest) = (stored(&self.smallest), stored(&self.largest));
+        let overlaps = |run: &Run| !run.overlapping(orders, smallest, largest).is_empty();
+        self.immutables.len() == 1 && runs.all(|run| !overlaps(run))
     }
 
     /// Adds the memtables and the range of `before`, which is older. The order matters only between
@@ -127,15 +135,20 @@ impl Flusher {
     /// too, because one whose values are in the log is sealed with few bytes: if only bytes
     /// counted, writers would do all flushes at their limit.
     pub(crate) fn flush_wanted(&self, state: &EngineState, due: usize) -> bool {
-        let readers = self.base.versions.view().memtables_for_readers();
+        let readers = self.memtables_for_readers();
         state.flush_due(due, &self.base.settings)
             || readers.is_some_and(|max| state.can_flush() && state.waiting() >= max / 3 * 2)
     }
 
     /// Returns whether more memtables wait than readers should have to search.
     pub(crate) fn memtables_hold_up(&self, state: &EngineState) -> bool {
-        let readers = self.base.versions.view().memtables_for_readers();
+        let readers = self.memtables_for_readers();
         readers.is_some_and(|max| state.immutables.len() >= max)
+    }
+
+    fn memtables_for_readers(&self) -> Option<usize> {
+        let views = self.base.versions.views();
+        views.filter_map(|view| view.memtables_for_readers()).min()
     }
 
     /// Flushes all waiting memtables as one run. Returns `false` if there are none or enough
@@ -206,9 +219,12 @@ impl Flusher {
 
     /// Extends the tombstone spans over the memtables that were flushed.
     fn extend_spans(&self, taken: &Taken) {
-        let (view, order) = (self.base.versions.view(), &self.base.context.order);
-        for immutable in &taken.immutables {
-            view.readers.spans.absorb(&immutable.mem, order);
+        for view in self.base.versions.views() {
+            let (section, order) = (view.context().section, &view.context().order);
+            let parts = taken.immutables.iter();
+            for part in parts.filter_map(|immutable| immutable.mem.part(section)) {
+                view.readers.spans.absorb(part, order);
+            }
         }
     }
 
@@ -252,28 +268,29 @@ impl Flusher {
     }
 
     fn write_memtables(&self, taken: &Taken) -> Result<Outcome> {
-        let rules = Rules {
-            snapshots: self.base.readable_at(),
-            bottom: taken.bottom,
-            context: (*self.base.context).clone(),
-            values: Arc::clone(&taken.version.values),
-            end: None,
-        };
-        let order = &self.base.context.order;
-        let spans = spans(&taken.immutables, order);
-        let mut output = self.base.settings.output.clone();
-        output.table_bytes = self.disk.reserve.table_bytes();
-        if taken.defers
-            && spans
-                .iter()
-                .all(|span| span.is_apart(&taken.version, order))
-        {
-            output.compression = Compression::Deferred;
+        let orders = &self.base.opener.orders;
+        let sections = self.base.versions.sections();
+        let spans = sections.map(|section| (section, spans(&taken.immutables, section, orders)));
+        let spans: Vec<(Section, Vec<Span>)> = spans.collect();
+        let mut apart = spans.iter().flat_map(|(_, spans)| spans);
+        let defers = taken.defers && apart.all(|span| span.is_apart(&taken.version, orders));
+        let mut written: Option<Outcome> = None;
+        for (section, spans) in spans {
+            if spans.is_empty() && section != Section::Default {
+                continue;
+            }
+            let next = self.write_section(taken, section, &spans, defers);
+            let next = next.inspect_err(|_| {
+                if let Some(written) = &written {
+                    written.discard(&*self.base.dir);
+                }
+            })?;
+            written = Some(match written {
+                Some(before) => before.and(next),
+                None => next,
+            });
         }
-        // The memtables of a sequential load do not overlap: each is written without a comparison.
-        let inputs = spans.iter().map(|span| span.inputs(order)).collect();
-        let mut outcome =
-            Job::chained(inputs, rules, output).run(&*self.base.dir, &self.base.next_file)?;
+        let mut outcome = written.expect("the default section is always written");
         self.disk.installer.open_for_readers(&mut outcome);
         // Only a hint: if the comparator panics, the flush is complete nevertheless.
         let _ = guarded(|| {
@@ -281,6 +298,26 @@ impl Flusher {
             Ok(())
         });
         Ok(outcome)
+    }
+
+    fn write_section(
+        &self,
+        taken: &Taken,
+        section: Section,
+        spans: &[Span],
+        defers: bool,
+    ) -> Result<Outcome> {
+        let values = Arc::clone(&taken.version.values);
+        let rules = self.base.rules(section, taken.bottom, values, None);
+        let mut output = self.base.output(section);
+        output.table_bytes = self.disk.reserve.table_bytes();
+        if defers {
+            output.compression = Compression::Deferred;
+        }
+        // The memtables of a sequential load do not overlap: each is written without a comparison.
+        let order = &self.base.opener.orders[section];
+        let inputs = spans.iter().map(|span| span.inputs(order)).collect();
+        Job::chained(inputs, rules, output).run(&*self.base.dir, &self.base.next_file)
     }
 
     /// Keeps the outcome of flush `number` until all older memtables are in tables, then installs

@@ -13,6 +13,7 @@ use cairndb_format::table::BoundLimits;
 
 use crate::jobs::inputs::Inputs;
 use crate::jobs::rules::{Progress, Rules};
+use crate::state::sections::{Section, StoredKey};
 use crate::state::version::TableHandle;
 
 /// Number of entries moved per step: few enough that a flush never waits long.
@@ -37,6 +38,24 @@ impl From<Written> for NewTable {
     }
 }
 
+impl NewTable {
+    /// Returns the table's lower bound.
+    pub(crate) fn smallest(&self) -> StoredKey<'_> {
+        StoredKey {
+            section: Section::of_table(self.record.section),
+            bytes: &self.record.smallest,
+        }
+    }
+
+    /// Returns the table's upper bound.
+    pub(crate) fn largest(&self) -> StoredKey<'_> {
+        StoredKey {
+            section: Section::of_table(self.record.section),
+            bytes: &self.record.largest,
+        }
+    }
+}
+
 /// Results of a finished job, to be installed.
 #[derive(Debug)]
 pub(crate) struct Outcome {
@@ -45,11 +64,14 @@ pub(crate) struct Outcome {
     pub(crate) dead: BTreeMap<u64, u64>,
     /// Number of snapshots older than the newest entry.
     pub(crate) snapshots: usize,
+    /// Number of drops of keyspaces before the job began.
+    pub(crate) drops: u64,
 }
 
 impl Outcome {
     /// Adds the outcome of a job over the keys after these.
     pub(crate) fn and(mut self, next: Outcome) -> Outcome {
+        self.drops = self.drops.min(next.drops);
         self.tables.extend(next.tables);
         self.snapshots = self.snapshots.max(next.snapshots);
         self.with_dead(next.dead)
@@ -189,6 +211,7 @@ impl Job {
                     tables: tables.into_iter().map(NewTable::from).collect(),
                     dead: self.progress.dead,
                     snapshots: self.rules.snapshots.partition_point(older),
+                    drops: self.rules.drops,
                 }
                 .with_dead(copied))
             }

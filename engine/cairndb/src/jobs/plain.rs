@@ -29,7 +29,8 @@ impl Rules {
         stop: u64,
     ) -> Result<bool> {
         let before = progress.entries_in;
-        if let Some(memtable) = inputs.lone_memtable().filter(|_| self.end.is_none()) {
+        let whole = self.end.is_none() && self.live.is_none();
+        if let Some(memtable) = inputs.lone_memtable().filter(|_| whole) {
             self.copy_memtable(memtable, output, progress, stop)?;
             if progress.entries_in > before {
                 inputs.note_moved();
@@ -81,7 +82,11 @@ impl Rules {
         stop: u64,
     ) -> Result<()> {
         let oldest = self.oldest();
-        while inputs.changes() && progress.entries_in < stop && !self.is_at_end(inputs) {
+        while inputs.changes()
+            && progress.entries_in < stop
+            && !self.is_at_end(inputs)
+            && !self.is_ended(inputs.key(), progress)
+        {
             let (kind, seq) = (inputs.kind(), inputs.seq());
             if seq > oldest || kind == Kind::Merge && self.bottom {
                 break;

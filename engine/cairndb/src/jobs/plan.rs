@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use cairndb_base::Order;
 use cairndb_format::table::BoundLimits;
 
 use crate::jobs::relocation::Relocation;
+use crate::state::sections::{Orders, Section, StoredKey};
 use crate::state::version::Run;
 
 /// Inputs and target of a compaction.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the flags are independent of each other"
+)]
 #[derive(Clone, Debug)]
 pub(crate) struct CompactionPlan {
     /// Input tables by run, newest run first.
@@ -25,6 +29,9 @@ pub(crate) struct CompactionPlan {
     /// Whether this is an idle compaction, whose output is verified before it is published, and
     /// mapped for the next readers.
     pub(crate) when_idle: bool,
+    /// Whether the input tables hold nothing that is kept: they are not read, and there is no
+    /// output.
+    pub(crate) unread: bool,
     /// Relocation of values to another value file.
     pub(crate) relocation: Option<Arc<Relocation>>,
     /// Newer runs, newest first. Entries that they hide are dropped; the runs themselves are
@@ -33,18 +40,42 @@ pub(crate) struct CompactionPlan {
 }
 
 impl CompactionPlan {
-    /// Returns a key with about as many bytes before it as after it: the first key of a table in
-    /// the middle of the largest run with several tables. Returns `None` if no run has two tables.
-    pub(crate) fn middle(&self) -> Option<Vec<u8>> {
-        let several = self.inputs.iter().filter(|run| run.tables().len() > 1);
-        let tables = several.max_by_key(|run| run.bytes())?.tables();
-        Some(tables[tables.len() / 2].record.smallest.clone())
+    /// Returns a plan that rewrites some tables of run `target` in place.
+    pub(crate) fn in_place(inputs: Vec<Run>, target: u64, bottom: bool) -> CompactionPlan {
+        CompactionPlan {
+            inputs,
+            target,
+            bottom,
+            waited_for: false,
+            when_idle: false,
+            unread: false,
+            relocation: None,
+            hiders: Vec::new(),
+        }
     }
 
-    /// Returns limits within which the output touches no table that is not an input.
-    pub(crate) fn limits(&self, order: &Order) -> BoundLimits {
+    /// Returns a key with about as many bytes before it as after it: the first key of a table in
+    /// the middle of the largest run with several tables. Returns `None` if no run has two tables.
+    pub(crate) fn middle(&self) -> Option<(Section, Vec<u8>)> {
+        let several = self.inputs.iter().filter(|run| run.tables().len() > 1);
+        let tables = several.max_by_key(|run| run.bytes())?.tables();
+        let StoredKey { section, bytes } = tables[tables.len() / 2].smallest();
+        Some((section, bytes.to_vec()))
+    }
+
+    /// Returns the sections of the input tables.
+    pub(crate) fn sections(&self) -> impl Iterator<Item = Section> + '_ {
+        let tables = || self.inputs.iter().flat_map(Run::tables);
+        let is_there = move |section| tables().any(|table| table.section() == section);
+        Section::ALL.into_iter().filter(move |it| is_there(*it))
+    }
+
+    /// Returns limits within which the output in `section` touches no table that is not an input.
+    pub(crate) fn limits(&self, orders: &Orders, section: Section) -> BoundLimits {
+        let order = &orders[section];
         let records = || {
             let tables = self.inputs.iter().flat_map(Run::tables);
+            let tables = tables.filter(|table| table.section() == section);
             tables.map(|table| &table.record)
         };
         let smallest = records().map(|record| &record.smallest);

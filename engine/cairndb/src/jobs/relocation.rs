@@ -160,6 +160,6 @@ impl Relocate for Relocation {
     }
 
     fn dead(&self) -> BTreeMap<u64, u64> {
-        self.tally.lock().dead.clone()
+        std::mem::take(&mut self.tally.lock().dead)
     }
 }

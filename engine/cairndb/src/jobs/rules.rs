@@ -18,6 +18,8 @@ use cairndb_format::value_file::Pointer;
 use crate::jobs::gathered::Gathered;
 use crate::jobs::inputs::{Change, Inputs};
 use crate::state::context::ReadContext;
+use crate::state::keyspaces::LiveKeyspaces;
+use crate::state::sections::keyspace_of;
 use crate::state::version::Values;
 
 /// Facts that determine which versions are kept.
@@ -31,6 +33,10 @@ pub(crate) struct Rules {
     pub(crate) values: Arc<Values>,
     /// Upper bound of the keys, exclusive; later keys belong to another job.
     pub(crate) end: Option<Vec<u8>>,
+    /// The keyspaces that exist, whose entries are kept; `None` in the default section.
+    pub(crate) live: Option<LiveKeyspaces>,
+    /// Number of drops of keyspaces before this was read.
+    pub(crate) drops: u64,
 }
 
 /// Streaming state of [`Rules::run`], kept between steps.
@@ -47,6 +53,9 @@ pub(crate) struct Progress {
     pub(crate) dead: BTreeMap<u64, u64>,
     pub(crate) entries_in: u64,
     pub(super) gathered: Gathered,
+    /// Keyspace of the last key that was looked up, and whether it was dropped.
+    keyspace: Option<u32>,
+    ended: bool,
 }
 
 impl Progress {
@@ -87,6 +96,30 @@ impl Rules {
         end.is_some_and(|end| self.order().compare(inputs.key(), end).is_ge())
     }
 
+    /// Returns whether `key` belongs to a keyspace that was dropped.
+    #[inline]
+    pub(super) fn is_ended(&self, key: &[u8], progress: &mut Progress) -> bool {
+        let Some(live) = &self.live else {
+            return false;
+        };
+        let number = keyspace_of(key);
+        if progress.keyspace != Some(number) {
+            progress.keyspace = Some(number);
+            progress.ended = live.binary_search(&number).is_err();
+        }
+        progress.ended
+    }
+
+    /// Drops an entry of a keyspace that was dropped.
+    fn drop_ended(inputs: &mut Inputs, progress: &mut Progress) -> Result<()> {
+        progress.entries_in += 1;
+        progress.forget();
+        if !inputs.only_hides() {
+            Self::drop_entry(inputs, progress)?;
+        }
+        inputs.step()
+    }
+
     /// Moves up to `entries_max` entries from `inputs` to `output`, and returns whether any are
     /// left.
     pub(crate) fn run(
@@ -107,6 +140,10 @@ impl Rules {
                 };
             if new_key && self.is_at_end(inputs) {
                 return Ok(false);
+            }
+            if new_key && self.is_ended(inputs.key(), progress) {
+                Self::drop_ended(inputs, progress)?;
+                continue;
             }
             if new_key && !inputs.has_hiders() && self.copy_plain(inputs, output, progress, stop)? {
                 continue;

@@ -19,6 +19,7 @@ use crate::read::source::MergeSource;
 use crate::state::context::ReadContext;
 use crate::state::fold_limits::FoldLimits;
 use crate::state::merge_operator::MergeOperator;
+use crate::state::sections::Section;
 
 pub(crate) type Entry = (Vec<u8>, SeqNo, Kind, Vec<u8>);
 
@@ -50,12 +51,15 @@ pub(crate) fn rules(
         bottom,
         context: ReadContext {
             path: Path::new("db").into(),
+            section: Section::Default,
             order: order.clone(),
             merge_operator,
             fold_limits: FoldLimits::default(),
         },
         values: Arc::default(),
         end: None,
+        live: None,
+        drops: 0,
     }
 }
 
@@ -73,6 +77,7 @@ pub(crate) fn written(
         order: order.clone(),
         section: 0,
         compression,
+        classes: None,
         filter_bits_per_key: 10,
         table_bytes: 8 << 10,
         dictionaries: Arc::default(),

@@ -15,14 +15,16 @@ mod apply;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use cairndb_base::{Error, ErrorKind, Kind, Order, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, Kind, Result, SeqNo};
 use cairndb_format::batch;
 use cairndb_format::log;
-use cairndb_mem::{MemWriter, Memtable};
+use cairndb_mem::MemWriter;
 
 pub(crate) use self::apply::Parts;
 use crate::log::payload::Payload;
 use crate::log::segments::Segment;
+use crate::state::memtables::{MemWriters, Memtables};
+use crate::state::sections::{Orders, Section, Sections};
 
 /// Accounting of the mutable memtable's values that stay in the log.
 #[derive(Debug)]
@@ -65,8 +67,8 @@ const NODE_BYTES: usize = 76;
 )]
 #[derive(Debug)]
 pub(crate) struct Commit {
-    pub(crate) mutable: Arc<Memtable>,
-    writer: MemWriter,
+    pub(crate) mutable: Memtables,
+    writers: MemWriters,
     /// Newest live segment; `None` before the first logged write.
     pub(crate) segment: Option<Arc<Segment>>,
     /// Offset of the next record.
@@ -97,13 +99,13 @@ pub(crate) struct Commit {
     scratch: Vec<u8>,
     /// Number of bytes of log records written by this handle.
     pub(crate) logged_bytes: u64,
-    can_hash: bool,
+    can_hash: Sections<bool>,
 }
 
-/// A memtable that takes no more entries.
+/// Memtables that take no more entries.
 #[derive(Debug)]
 pub(crate) struct SealedMemtable {
-    pub(crate) mem: Arc<Memtable>,
+    pub(crate) mem: Memtables,
     /// Number of bytes of its log records.
     pub(crate) logged: u64,
     /// First segment that holds one of its records; `None` if it was not logged.
@@ -130,9 +132,9 @@ impl Commit {
     /// Returns the state before the first write of a handle. `memtable_logged_max` limits how many
     /// bytes of the log a memtable may pin by leaving its values there.
     pub(crate) fn new(
-        (mutable, writer): (Arc<Memtable>, MemWriter),
+        (mutable, writers): (Memtables, MemWriters),
         last_seq: SeqNo,
-        order: &Order,
+        orders: &Orders,
         memtable_logged_max: u64,
     ) -> Commit {
         let logged_values = LoggedValues {
@@ -142,7 +144,7 @@ impl Commit {
         };
         Commit {
             mutable,
-            writer,
+            writers,
             segment: None,
             at: 0,
             logged_values,
@@ -159,7 +161,7 @@ impl Commit {
             closing: false,
             scratch: Vec::new(),
             logged_bytes: 0,
-            can_hash: order.can_hash(),
+            can_hash: Sections::from_fn(|section| orders[section].can_hash()),
         }
     }
 
@@ -182,7 +184,8 @@ impl Commit {
                 } else {
                     value.len()
                 };
-                self.writer.has_room(key.len(), value_bytes)
+                self.writers
+                    .has_room(key.section, key.bytes.len(), value_bytes)
             }
             // Estimate: each entry takes about its encoded length plus `NODE_BYTES`, except for a
             // value that stays in the log.
@@ -191,9 +194,39 @@ impl Commit {
                 let apart = if logged { batch.long_value_bytes() } else { 0 };
                 let bytes = (batch.entries().len() - apart)
                     .saturating_add(nodes.saturating_mul(NODE_BYTES));
-                self.writer.has_room(bytes, 0)
+                self.writers.has_room(Section::Default, bytes, 0)
             }
         }
+    }
+
+    /// Returns whether every section that `payload` writes to has a memtable.
+    #[inline]
+    pub(crate) fn has_memtables(&self, payload: &Payload<'_>) -> bool {
+        match payload {
+            Payload::One { key, .. } => self.writers.has(key.section),
+            Payload::Many(batch) if !batch.has_keyspaces() => self.writers.has(Section::Default),
+            Payload::Many(_) => self.missing_memtables(payload).next().is_none(),
+        }
+    }
+
+    /// Returns the sections that `payload` writes to and that have no memtable.
+    pub(crate) fn missing_memtables(&self, payload: &Payload<'_>) -> impl Iterator<Item = Section> {
+        let written = payload.sections();
+        let sections = Section::ALL.into_iter();
+        sections.filter(move |section| written[*section] && !self.writers.has(*section))
+    }
+
+    /// Adds the memtable of a section that has none.
+    pub(crate) fn add_memtable(&mut self, section: Section, writer: MemWriter) {
+        self.mutable.add(section, Arc::clone(writer.table()));
+        self.writers.add(section, writer);
+    }
+
+    /// Takes the memtable of a section out of the mutable ones.
+    pub(crate) fn take_memtable(&mut self, section: Section) -> MemWriter {
+        self.mutable.take(section);
+        let writer = self.writers.take(section);
+        writer.expect("each mutable memtable has a writer")
     }
 
     /// Returns whether a record of `bytes` fits into the segment.
@@ -240,16 +273,16 @@ impl Commit {
 
     /// Replaces the mutable memtable and returns the old one, which no longer has a writer, to be
     /// flushed.
-    pub(crate) fn replace_memtable(
+    pub(crate) fn replace_memtables(
         &mut self,
-        mutable: Arc<Memtable>,
-        writer: MemWriter,
+        mutable: Memtables,
+        writers: MemWriters,
     ) -> SealedMemtable {
         assert!(
             mutable.is_empty() && self.mutable.seq_max() <= self.last_seq,
             "a memtable holds only writes before its seal"
         );
-        self.writer = writer;
+        self.writers = writers;
         SealedMemtable {
             mem: std::mem::replace(&mut self.mutable, mutable),
             logged: std::mem::take(&mut self.logged_values.bytes),
@@ -296,10 +329,11 @@ impl Commit {
         let payload_at = self.at + log::RECORD_HEADER_BYTES as u64;
         let (result, len) = match payload {
             Payload::One { kind, key, value } => {
-                let frame = batch::frame(*kind, false, key.len(), value.len());
+                let in_keyspace = key.section != Section::Default;
+                let frame = batch::frame(*kind, in_keyspace, key.bytes.len(), value.len());
                 let value = if *kind == Kind::Delete { &[] } else { *value };
-                let parts = [frame.before_key(), key, frame.before_value(), value];
-                let len = frame.payload_len(key.len(), value.len());
+                let parts = [frame.before_key(), key.bytes, frame.before_value(), value];
+                let len = frame.payload_len(key.bytes.len(), value.len());
                 let scratch = &mut self.scratch;
                 (
                     segment.append(self.at, seq, self.gap, &parts, scratch, sync_next),

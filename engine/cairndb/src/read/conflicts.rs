@@ -15,11 +15,14 @@ use cairndb_base::{Order, Result, SEQ_MAX, SeqNo};
 use cairndb_mem::Memtable;
 
 use crate::read::view::View;
+use crate::state::keyspaces::KeyspaceState;
+use crate::state::sections::Section;
 use crate::state::version::{Run, TableHandle};
 
-/// Both ends of a range of keys.
+/// Both ends of a range of keys of one section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
+    pub(crate) section: Section,
     pub(crate) from: Bound<Vec<u8>>,
     pub(crate) to: Bound<Vec<u8>>,
 }
@@ -28,8 +31,23 @@ impl Span {
     /// Returns the range of all keys.
     pub(crate) fn all() -> Span {
         Span {
+            section: Section::Default,
             from: Bound::Unbounded,
             to: Bound::Unbounded,
+        }
+    }
+
+    /// Returns the stored form of a range of a keyspace's keys.
+    pub(crate) fn stored_in(self, keyspace: &KeyspaceState) -> Span {
+        let stored = |bound: Bound<Vec<u8>>, end: &[u8]| match bound {
+            Bound::Unbounded => Bound::Excluded(end.to_vec()),
+            bound => bound.map(|key| [&keyspace.prefix(), &*key].concat()),
+        };
+        let (before, after) = keyspace.ends();
+        Span {
+            section: keyspace.section(),
+            from: stored(self.from, &before),
+            to: stored(self.to, &after),
         }
     }
 
@@ -55,6 +73,7 @@ impl Span {
     /// Returns the part of the range that is in `limits`.
     pub(crate) fn clamped(self, order: &Order, limits: &Span) -> Span {
         Span {
+            section: self.section,
             from: tighter(order, self.from, &limits.from, Ordering::Less),
             to: tighter(order, self.to, &limits.to, Ordering::Greater),
         }

@@ -26,7 +26,8 @@ use crate::state::context::ReadContext;
 use crate::state::health::Health;
 use crate::state::version::Version;
 
-/// The sources of a read, newest first: the mutable memtable, immutable memtables, runs of tables.
+/// The sources of a read in one section, newest first: the mutable memtable, immutable memtables,
+/// runs of tables.
 #[derive(Debug)]
 pub(crate) struct View {
     /// Number of the view within its handle, for comparison with the newest view without loading
@@ -54,7 +55,7 @@ pub(crate) struct View {
     settled: AtomicU64,
 }
 
-/// State shared by reads of all views of a handle.
+/// State shared by reads of all views of a section.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers {
     pub(crate) context: Arc<ReadContext>,
@@ -68,15 +69,21 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Returns the state for views from number `view` on.
-    pub(crate) fn new(context: ReadContext, view: u64) -> Readers {
+    /// Returns the state for views from number `view` on. All sections share `health` and the
+    /// trigger.
+    pub(crate) fn new(
+        context: Arc<ReadContext>,
+        health: &Arc<Health>,
+        compaction_trigger: &Arc<CompactionTrigger>,
+        view: u64,
+    ) -> Readers {
         Readers {
-            health: Arc::new(Health::new(Arc::clone(&context.path))),
-            context: Arc::new(context),
+            health: Arc::clone(health),
+            context,
             thread_caches: Arc::new(ThreadCaches::new(view)),
             spans: Arc::default(),
             view_bound: Arc::new(ViewBound::new(view)),
-            compaction_trigger: Arc::default(),
+            compaction_trigger: Arc::clone(compaction_trigger),
         }
     }
 }
@@ -250,9 +257,9 @@ impl PublishedViews {
         published.push(Arc::downgrade(view));
     }
 
-    /// Returns the size of the memtables that only older views keep, and that `current` does not
+    /// Returns the size of the memtables that only older views keep, and that `current` do not
     /// have.
-    pub(crate) fn pinned_bytes(&self, current: &View) -> usize {
+    pub(crate) fn pinned_bytes(&self, current: &[&View]) -> usize {
         let held: Vec<Arc<View>> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         let parts = |view: &View| {
             let parts = std::iter::once(&view.mutable).chain(&view.immutables);
@@ -261,7 +268,7 @@ impl PublishedViews {
         };
         // By address: many views share one memtable.
         let mut pinned: BTreeMap<usize, usize> = held.iter().flat_map(|view| parts(view)).collect();
-        for (part, _) in parts(current) {
+        for (part, _) in current.iter().flat_map(|view| parts(view)) {
             pinned.remove(&part);
         }
         pinned.values().sum()

@@ -13,6 +13,7 @@ use cairndb_format::name;
 
 use crate::recovery::live_log::LiveLog;
 use crate::recovery::replay::Replay;
+use crate::state::sections::Section;
 use crate::versions::edits::edit_of;
 
 impl Replay<'_> {
@@ -32,7 +33,12 @@ impl Replay<'_> {
             last_seq: Some(recovered.last_seq),
             added_segments: left.to_vec(),
             value_dead: recovered.value_dead.iter().map(|(a, b)| (*a, *b)).collect(),
-            ..edit_of(&recovered.version, self.context, stored_operator)
+            ..edit_of(
+                &recovered.version,
+                &self.contexts[Section::Default],
+                stored_operator,
+                self.keyspaces,
+            )
         };
         let (dir, next) = (self.dir, &mut recovered.next_file);
         let salt = self.salt;

@@ -15,8 +15,8 @@ use cairndb_format::value_file::{Pointer, read_value};
 
 use crate::recovery::live_log::{LiveLog, OnDisk};
 use crate::recovery::report::LogCut;
-use crate::state::context::ReadContext;
 use crate::state::options::RecoveryMode;
+use crate::state::sections::{Orders, StoredKey};
 use crate::state::version::Values;
 
 /// Reason reported for a cut after which possibly nothing was written. Killing a process with a
@@ -46,7 +46,7 @@ struct Cut {
 pub(crate) struct Walk<'a> {
     pub(crate) log: &'a LiveLog<'a>,
     pub(crate) values: &'a Values,
-    pub(crate) context: &'a ReadContext,
+    pub(crate) orders: &'a Orders,
     pub(crate) mode: RecoveryMode,
     /// The tables of the manifest hold everything up to this sequence number.
     pub(crate) durable_seq: SeqNo,
@@ -189,7 +189,7 @@ impl Walk<'_> {
             // since.
             if entry.kind == Kind::Pointer && seq > self.durable_seq {
                 let pointer = Pointer::decode(entry.value)?;
-                match self.check_value(entry.key, &pointer) {
+                match self.check_value(StoredKey::of_entry(&entry), &pointer) {
                     // This includes a missing value file.
                     Err(error) if error.kind() == ErrorKind::Corruption => {
                         return Ok(Some(error.to_string()));
@@ -204,7 +204,7 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    fn check_value(&self, key: &[u8], pointer: &Pointer) -> Result<()> {
+    fn check_value(&self, key: StoredKey<'_>, pointer: &Pointer) -> Result<()> {
         let handle = self.values.get(&pointer.file.0).ok_or_else(|| {
             Error::corruption("a pointer in the log names a value file that the manifest does not")
         })?;
@@ -213,7 +213,7 @@ impl Walk<'_> {
             &*handle.file(pointer.end().unwrap_or(0))?,
             pointer.file,
             pointer,
-            self.context.order.hash(key),
+            self.orders[key.section].hash(key.bytes),
             &mut value,
         )
     }

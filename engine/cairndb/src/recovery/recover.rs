@@ -31,6 +31,7 @@ use cairndb_format::manifest::{
 };
 use cairndb_format::name::{self, FileKind};
 
+use crate::recovery::keyspaces::FoldedKeyspaces;
 use crate::recovery::live_log::LiveLog;
 use crate::recovery::log_end::Walk;
 use crate::recovery::orphans::ManifestFiles;
@@ -41,7 +42,9 @@ use crate::recovery::value_copier::LargeValues;
 use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
+use crate::state::keyspaces::Keyspaces;
 use crate::state::options::RecoveryMode;
+use crate::state::sections::{Section, Sections};
 use crate::state::version::{Run, TableHandle, Values, Version};
 use crate::versions::settings::Settings;
 
@@ -62,17 +65,14 @@ struct Folded {
     settled_values: BTreeSet<u64>,
     /// Clean close, if the last edit is one.
     closed: Option<CleanClose>,
+    keyspaces: FoldedKeyspaces,
 }
 
 impl Folded {
     fn apply(&mut self, edit: VersionEdit) -> Result<()> {
         check_numbers(&edit)?;
-        if edit.comparator.is_some() {
-            self.comparator = edit.comparator;
-        }
-        if edit.merge_operator.is_some() {
-            self.merge_operator = edit.merge_operator;
-        }
+        self.comparator = edit.comparator.or(self.comparator.take());
+        self.merge_operator = edit.merge_operator.or(self.merge_operator.take());
         self.next_file = self.next_file.max(edit.next_file.unwrap_or(0));
         self.last_seq = self.last_seq.max(edit.last_seq.unwrap_or(0));
         self.closed = edit.clean_close;
@@ -116,6 +116,8 @@ impl Folded {
             let sum = self.value_dead.entry(file).or_insert(0);
             *sum = sum.saturating_add(dead);
         }
+        self.keyspaces
+            .apply(edit.created_keyspaces, &edit.dropped_keyspaces)?;
         for file in edit.removed_values {
             self.values.remove(&file);
             self.value_dead.remove(&file);
@@ -178,13 +180,13 @@ impl Folded {
         // Runs are in the manifest's order. A run that it lists twice is included once.
         let filled = self.runs.iter().filter_map(|id| {
             let tables = runs.remove(id).filter(|tables| !tables.is_empty())?;
-            Some(Arc::new(Run::new(*id, tables, &opener.order)))
+            Some(Arc::new(Run::new(*id, tables, &opener.orders)))
         });
         let version = Version {
             runs: filled.collect(),
             values: Arc::new(self.value_files(opener)?),
         };
-        version.check(&opener.order)?;
+        version.check(&opener.orders)?;
         Ok(version)
     }
 
@@ -236,7 +238,8 @@ impl Folded {
 pub(crate) struct Recovery<'a> {
     pub(crate) opener: &'a Arc<TableOpener>,
     pub(crate) settings: &'a Settings,
-    pub(crate) context: &'a ReadContext,
+    pub(crate) contexts: &'a Sections<ReadContext>,
+    pub(crate) keyspaces: &'a Arc<Keyspaces>,
     pub(crate) mode: RecoveryMode,
     pub(crate) large: &'a LargeValues,
     pub(crate) env: &'a dyn Env,
@@ -246,14 +249,13 @@ impl Recovery<'_> {
     /// Reads manifest `number` and then the log.
     pub(crate) fn run(&self, number: FileNumber) -> Result<Recovered> {
         let dir = &*self.opener.files.dir;
+        let named = |error: Error| error.file(name::manifest(number));
         let mut folded = Folded::default();
         let mut manifest_files = ManifestFiles::new(number);
         let mut reader = ManifestReader::open(dir, number)?;
         while let Some(edit) = reader.advance()? {
             manifest_files.add(&edit);
-            folded
-                .apply(edit)
-                .map_err(|error| error.file(name::manifest(number)))?;
+            folded.apply(edit).map_err(named)?;
         }
         let manifest_cut = match reader.tail() {
             Tail::Clean => None,
@@ -266,19 +268,19 @@ impl Recovery<'_> {
                 })
             }
         };
-        folded
-            .check_closed()
-            .map_err(|error| error.file(name::manifest(number)))?;
+        folded.check_closed().map_err(named)?;
         let clean = folded.closed.is_some();
-        check_components(&folded, self.context, number)?;
+        check_components(&folded, &self.contexts[Section::Default], number)?;
         let listed = dir.list()?;
+        let next_file = unused_file(&listed, folded.next_file.max(number.0 + 1));
+        let restored = folded.keyspaces.restore(self.keyspaces, next_file);
+        restored.map_err(named)?;
         let version = folded.version(self.opener, &listed)?;
         let mapped = &self.opener.mapping.bytes;
         mapped.store(version.bytes(), Ordering::Relaxed);
         if number.0 >= NUMBER_MAX {
             return Err(out_of_range(number.0).file(name::manifest(number)));
         }
-        let next_file = unused_file(&listed, folded.next_file.max(number.0 + 1));
         let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
         let mut recovered = Recovered {
             version,
@@ -321,7 +323,7 @@ impl Recovery<'_> {
         let end = Walk {
             log: &log,
             values: &recovered.version.values,
-            context: self.context,
+            orders: &self.opener.orders,
             mode: self.mode,
             durable_seq: folded.last_seq,
         }
@@ -337,9 +339,11 @@ impl Recovery<'_> {
             dir,
             opener: self.opener,
             settings: self.settings,
-            context: self.context,
+            contexts: self.contexts,
+            keyspaces: self.keyspaces,
             large: self.large,
             durable_seq: folded.last_seq,
+            live: self.keyspaces.live(),
             recovered: &mut *recovered,
             pending: Replayed::new(self.settings.value_file),
             salt: self.env.random_u64(),

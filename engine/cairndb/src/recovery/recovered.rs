@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use cairndb_base::SeqNo;
 
 use crate::recovery::report::OpenReport;
+use crate::state::sections::Section;
 use crate::state::version::Version;
 use crate::versions::engine_state::ImmutableMemtable;
 
@@ -77,7 +78,8 @@ impl Recovered {
     /// Returns the prefix that all keys of the newest run share. The heads of the next memtable
     /// start after it.
     pub(crate) fn key_prefix(&self) -> Vec<u8> {
-        let Some(run) = self.version.runs.first() else {
+        let newest = self.version.runs.first();
+        let Some(run) = newest.and_then(|run| run.part(Section::Default)) else {
             return Vec::new();
         };
         let (Some(first), Some(last)) = (run.tables().first(), run.tables().last()) else {

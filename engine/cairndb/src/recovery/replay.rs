@@ -8,13 +8,13 @@ use std::sync::atomic::AtomicU64;
 
 use cairndb_base::{Error, Kind, Result, SeqNo, watch};
 use cairndb_env::Dir;
-use cairndb_format::batch;
+use cairndb_format::batch::{self, Entry};
 use cairndb_format::log::{HEADER_BYTES, Record, SegmentReader, Step};
 use cairndb_format::manifest::TableRecord;
-use cairndb_mem::{MemWriter, Memtable};
+use cairndb_mem::Memtable;
 
 use crate::jobs::inputs::Inputs;
-use crate::jobs::job::Job;
+use crate::jobs::job::{Job, Outcome};
 use crate::jobs::rules::Rules;
 use crate::log::commit::MemtableValues;
 use crate::read::source::MergeSource;
@@ -25,6 +25,9 @@ use crate::recovery::recovered::Recovered;
 use crate::recovery::value_copier::{LargeValues, ValueCopier};
 use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
+use crate::state::keyspaces::{Keyspaces, LiveKeyspaces};
+use crate::state::memtables::{MemWriters, Memtables};
+use crate::state::sections::{Section, Sections, StoredKey};
 use crate::state::version::{Run, TableHandle};
 use crate::versions::engine_state::ImmutableMemtable;
 use crate::versions::settings::Settings;
@@ -34,11 +37,14 @@ pub(crate) struct Replay<'a> {
     pub(crate) dir: &'a dyn Dir,
     pub(crate) opener: &'a Arc<TableOpener>,
     pub(crate) settings: &'a Settings,
-    pub(crate) context: &'a ReadContext,
+    pub(crate) contexts: &'a Sections<ReadContext>,
+    pub(crate) keyspaces: &'a Arc<Keyspaces>,
     pub(crate) large: &'a LargeValues,
     pub(crate) recovered: &'a mut Recovered,
     /// The tables of the manifest hold everything up to this sequence number.
     pub(crate) durable_seq: SeqNo,
+    /// Numbers of the keyspaces that exist.
+    pub(crate) live: LiveKeyspaces,
     pub(crate) pending: Replayed,
     /// Salt for the manifests of an attempt that writes several.
     pub(crate) salt: u64,
@@ -50,8 +56,10 @@ pub(crate) struct Replay<'a> {
 /// Replayed entries that are not yet in tables.
 pub(crate) struct Replayed {
     values: ValueCopier,
-    part: Option<(Arc<Memtable>, MemWriter)>,
-    parts: Vec<Arc<Memtable>>,
+    mutable: Memtables,
+    writers: MemWriters,
+    /// Full memtables, oldest first.
+    sealed: Vec<Memtables>,
 }
 
 impl Replayed {
@@ -59,8 +67,9 @@ impl Replayed {
     pub(crate) fn new(value_file: u64) -> Replayed {
         Replayed {
             values: ValueCopier::new(value_file),
-            part: None,
-            parts: Vec::new(),
+            mutable: Memtables::default(),
+            writers: MemWriters::default(),
+            sealed: Vec::new(),
         }
     }
 }
@@ -123,20 +132,35 @@ impl Replay<'_> {
             // boundary.
             if seq > self.durable_seq {
                 self.recovered.report.replayed_entries += 1;
-                if entry.kind == Kind::Pointer && !self.settings.read_only {
-                    let moved = self.move_value(entry.key, entry.value)?;
-                    self.insert(seq, entry.kind, entry.key, &moved)?;
-                } else {
-                    self.insert(seq, entry.kind, entry.key, entry.value)?;
-                }
+                self.apply_entry(seq, &entry)?;
                 self.recovered.last_seq = self.recovered.last_seq.max(seq);
             }
         }
         Ok(())
     }
 
+    fn apply_entry(&mut self, seq: SeqNo, entry: &Entry<'_>) -> Result<()> {
+        let key = StoredKey::of_entry(entry);
+        let number = key.keyspace();
+        if number > 0 && self.live.binary_search(&number).is_err() {
+            if self.keyspaces.was_used(number) {
+                // The keyspace was dropped after this entry was written.
+                return Ok(());
+            }
+            return Err(Error::corruption(
+                "the log has an entry of a keyspace that the manifest does not name",
+            )
+            .found(format_args!("keyspace {number}")));
+        }
+        if entry.kind == Kind::Pointer && !self.settings.read_only {
+            let moved = self.move_value(key, entry.value)?;
+            return self.insert(seq, entry.kind, key, &moved);
+        }
+        self.insert(seq, entry.kind, key, entry.value)
+    }
+
     /// Returns the pointer that from now on refers to the large value.
-    fn move_value(&mut self, key: &[u8], encoded: &[u8]) -> Result<Vec<u8>> {
+    fn move_value(&mut self, key: StoredKey<'_>, encoded: &[u8]) -> Result<Vec<u8>> {
         let values = &mut self.pending.values;
         if self.large.stay() {
             return values.leave(encoded);
@@ -145,32 +169,39 @@ impl Replay<'_> {
         values.take(self.dir, self.recovered, self.opener, key, encoded)
     }
 
-    fn insert(&mut self, seq: SeqNo, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
-        let full = self.pending.part.as_ref().is_some_and(|(mem, writer)| {
-            !mem.is_empty() && !writer.has_room(key.len(), value.len())
-        });
+    fn insert(&mut self, seq: SeqNo, kind: Kind, key: StoredKey<'_>, value: &[u8]) -> Result<()> {
+        let StoredKey {
+            section,
+            bytes: key,
+        } = key;
+        let pending = &self.pending;
+        let full = pending.writers.has(section)
+            && !pending.mutable.is_empty()
+            && !pending.writers.has_room(section, key.len(), value.len());
         if full {
             self.seal()?;
         }
-        let part = self.pending.part.get_or_insert_with(|| {
-            let order = self.context.order.clone();
-            Memtable::new(order, Vec::new(), self.settings.budget.memtable)
-        });
-        let hash = self.context.order.hash(key);
-        part.1.insert(seq, kind, key, value, hash);
+        let order = &self.contexts[section].order;
+        if !self.pending.writers.has(section) {
+            let capacity = self.settings.budget.memtable;
+            let (part, writer) = Memtable::new(order.clone(), Vec::new(), capacity);
+            self.pending.mutable.add(section, part);
+            self.pending.writers.add(section, writer);
+        }
+        let writer = self.pending.writers.of(section);
+        writer.insert(seq, kind, key, value, order.hash(key));
         Ok(())
     }
 
     fn seal(&mut self) -> Result<()> {
-        if let Some((mem, _)) = self.pending.part.take() {
-            self.pending.parts.push(mem);
+        let pending = &mut self.pending;
+        let mutable = std::mem::take(&mut pending.mutable);
+        pending.writers = MemWriters::default();
+        if !mutable.is_empty() {
+            pending.sealed.push(mutable);
         }
-        let bytes: usize = self
-            .pending
-            .parts
-            .iter()
-            .map(|part| part.allocated_bytes())
-            .sum();
+        let bytes = pending.sealed.iter().map(Memtables::allocated_bytes);
+        let bytes: usize = bytes.sum();
         if bytes >= self.settings.budget.run && !self.settings.read_only {
             self.write_out()?;
         }
@@ -179,25 +210,61 @@ impl Replay<'_> {
 
     /// Writes the replayed memtables to a run of synced tables.
     fn write_out(&mut self) -> Result<()> {
-        let parts = std::mem::take(&mut self.pending.parts);
-        if parts.is_empty() {
+        let sealed = std::mem::take(&mut self.pending.sealed);
+        let mut written = Vec::new();
+        for section in Section::ALL {
+            let parts = sealed.iter().filter_map(|it| it.part(section).cloned());
+            let parts: Vec<Arc<Memtable>> = parts.collect();
+            if !parts.is_empty() {
+                let outcome = self.write_section(section, &parts)?;
+                for (file, dead) in &outcome.dead {
+                    self.recovered.add_dead(*file, *dead);
+                }
+                written.extend(outcome.tables);
+            }
+        }
+        if written.is_empty() {
             return Ok(());
         }
-        let version = &self.recovered.version;
+        let id = self.recovered.next_run;
+        self.recovered.next_run += 1;
+        let mut tables = Vec::new();
+        for written in written {
+            written.sync.sync()?;
+            let record = TableRecord {
+                run: id,
+                ..written.record
+            };
+            tables.push(Arc::new(TableHandle::new(record, self.opener)));
+        }
+        let runs = &mut self.recovered.version.runs;
+        runs.insert(0, Arc::new(Run::new(id, tables, &self.opener.orders)));
+        Ok(())
+    }
+
+    /// Writes the memtables of one section to tables. After an error, the sweep of the failed
+    /// attempt removes those of earlier sections.
+    fn write_section(&mut self, section: Section, parts: &[Arc<Memtable>]) -> Result<Outcome> {
+        let (version, shared) = (&self.recovered.version, section != Section::Default);
+        let context = &self.contexts[section];
         let rules = Rules {
             snapshots: Vec::new(),
             bottom: version.runs.is_empty(),
-            context: self.context.clone(),
+            context: context.clone(),
             values: Arc::clone(&version.values),
             end: None,
+            live: shared.then(|| Arc::clone(&self.live)),
+            drops: self.keyspaces.drops(),
         };
-        let sources = parts
-            .iter()
-            .rev()
+        let sources = parts.iter().rev();
+        let sources = sources
             .map(|part| MergeSource::Mem(part.cursor()))
             .collect();
-        let inputs = Inputs::new(sources, self.context.order.clone());
-        let mut job = Job::new(inputs, rules, self.settings.output.clone());
+        let inputs = Inputs::new(sources, context.order.clone());
+        let output = self
+            .settings
+            .output_in(section, &context.order, self.keyspaces);
+        let mut job = Job::new(inputs, rules, output);
         let next_file = AtomicU64::new(self.recovered.next_file);
         match job.step(self.dir, &next_file, u64::MAX / 2) {
             Ok(more) => assert!(!more, "an unbounded step finishes its input"),
@@ -208,33 +275,14 @@ impl Replay<'_> {
         }
         let outcome = job.finish(self.dir, &next_file)?;
         self.recovered.next_file = next_file.into_inner();
-        for (file, dead) in &outcome.dead {
-            self.recovered.add_dead(*file, *dead);
-        }
-        if outcome.tables.is_empty() {
-            return Ok(());
-        }
-        let id = self.recovered.next_run;
-        self.recovered.next_run += 1;
-        let mut tables = Vec::new();
-        for written in outcome.tables {
-            written.sync.sync()?;
-            let record = TableRecord {
-                run: id,
-                ..written.record
-            };
-            tables.push(Arc::new(TableHandle::new(record, self.opener)));
-        }
-        let runs = &mut self.recovered.version.runs;
-        runs.insert(0, Arc::new(Run::new(id, tables, &self.context.order)));
-        Ok(())
+        Ok(outcome)
     }
 
     fn finish(mut self) -> Result<()> {
         self.seal()?;
         if self.settings.read_only {
-            let parts = std::mem::take(&mut self.pending.parts);
-            self.recovered.sealed = parts
+            let sealed = std::mem::take(&mut self.pending.sealed);
+            self.recovered.sealed = sealed
                 .into_iter()
                 .map(|mem| ImmutableMemtable {
                     mem,

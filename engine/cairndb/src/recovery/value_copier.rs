@@ -22,6 +22,7 @@ use crate::read::value_ref::read_pointer_unmapped;
 use crate::recovery::recovered::Recovered;
 use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
+use crate::state::sections::StoredKey;
 use crate::state::version::Values;
 
 /// Treatment of large values in one attempt to open the database, and the progress of that attempt.
@@ -101,7 +102,7 @@ impl ValueCopier {
         dir: &dyn Dir,
         recovered: &mut Recovered,
         opener: &Arc<TableOpener>,
-        key: &[u8],
+        key: StoredKey<'_>,
         encoded: &[u8],
     ) -> Result<Vec<u8>> {
         let old = Pointer::decode(encoded)?;
@@ -115,12 +116,13 @@ impl ValueCopier {
         dir: &dyn Dir,
         recovered: &mut Recovered,
         opener: &Arc<TableOpener>,
-        key: &[u8],
+        key: StoredKey<'_>,
         encoded: &[u8],
     ) -> Result<Pointer> {
         let mut value = Vec::new();
         let values = Arc::clone(&recovered.version.values);
-        read_pointer_unmapped(&opener.order, &values, key, encoded, &mut value)?;
+        let order = &opener.orders[key.section];
+        read_pointer_unmapped(order, &values, key.bytes, encoded, &mut value)?;
         if self
             .open
             .as_ref()
@@ -152,7 +154,7 @@ impl ValueCopier {
             self.open = Some((number, writer));
         }
         let (number, writer) = self.open.as_mut().expect("a file was begun above");
-        let moved = writer.append(opener.order.hash(key), &[&value])?;
+        let moved = writer.append(opener.orders[key.section].hash(key.bytes), &[&value])?;
         if let Some(handle) = recovered.version.values.get(number) {
             handle.bytes.store(writer.bytes(), Ordering::Relaxed);
         }

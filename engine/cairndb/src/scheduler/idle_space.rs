@@ -15,8 +15,10 @@
 //! Each entry is looked up once, and the result is kept ([`Hidden`]). The next write wakes the idle
 //! worker, which costs that write a signal.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use arc_swap::Guard;
 use cairndb_base::{Kind, SeqNo};
 use cairndb_format::value_file::Pointer;
 use cairndb_mem::Memtable;
@@ -25,20 +27,15 @@ use crate::jobs::relocation::Hidden;
 use crate::read::get;
 use crate::read::view::View;
 use crate::scheduler::runner::Runner;
-use crate::state::context::ReadContext;
+use crate::state::memtables::Memtables;
+use crate::state::sections::Section;
 use crate::state::version::census::Census;
 use crate::versions::base::LOG_WHEN_IDLE;
 
 /// Returns the number of bytes of large values that entries of `mem` up to `published` hide, in it
 /// and below. `before` is the result of the last call. Values that a snapshot still sees count as
 /// hidden: a flush that frees nothing now pays off once the snapshot is dropped.
-fn hidden_by(
-    mem: &Arc<Memtable>,
-    before: Hidden,
-    view: &View,
-    context: &ReadContext,
-    published: SeqNo,
-) -> Hidden {
+fn hidden_by(mem: &Memtables, before: Hidden, views: &[Arc<View>], published: SeqNo) -> Hidden {
     let memtable = mem.seq_min();
     let mut hidden = Hidden {
         memtable,
@@ -54,9 +51,26 @@ fn hidden_by(
     if seen >= published {
         return hidden;
     }
-    let below = memtable.saturating_sub(1);
-    let (mut key, mut scratch) = (Vec::new(), Vec::new());
-    let mut cursor = mem.cursor();
+    for view in views {
+        if let Some(part) = mem.part(view.context().section) {
+            let below = memtable.saturating_sub(1);
+            hidden.bytes += hidden_by_part(part, view, seen..=published, below);
+        }
+    }
+    hidden
+}
+
+/// Returns the bytes that the entries of one section hide whose numbers are in `seqs`, except for
+/// the first. `below` is the number before all of the memtables.
+fn hidden_by_part(
+    part: &Arc<Memtable>,
+    view: &View,
+    seqs: RangeInclusive<SeqNo>,
+    below: SeqNo,
+) -> u64 {
+    let (context, seen, published) = (view.context(), *seqs.start(), *seqs.end());
+    let (mut key, mut scratch, mut bytes) = (Vec::new(), Vec::new(), 0);
+    let mut cursor = part.cursor();
     cursor.seek_to_first();
     while cursor.valid() {
         key.clear();
@@ -67,7 +81,7 @@ fn hidden_by(
             let (seq, kind) = (cursor.seq(), cursor.kind());
             if seq <= published && kind != Kind::Merge {
                 if kind == Kind::Pointer && hider.is_some_and(|hider| hider > seen) {
-                    hidden.bytes += Pointer::decode(cursor.value()).map_or(0, stored);
+                    bytes += Pointer::decode(cursor.value()).map_or(0, stored);
                 }
                 hider = Some(seq);
             }
@@ -76,10 +90,10 @@ fn hidden_by(
         if hider.is_some_and(|hider| hider > seen) {
             // A value that cannot be read is not known to be large.
             let found = get::stored_at(view, context, &key, below, &mut scratch);
-            hidden.bytes += found.unwrap_or(0);
+            bytes += found.unwrap_or(0);
         }
     }
-    hidden
+    bytes
 }
 
 /// Returns whether `mem` has tombstones. On a nearly full disk an idle database flushes every such
@@ -124,7 +138,7 @@ impl Runner {
     /// Returns whether a flush of the mutable memtable would free more than an idle database may
     /// keep.
     fn keeps_space(&self) -> bool {
-        let (view, mem, written, in_memtables, hidden, unmovable) = {
+        let (views, version, mem, written, in_memtables, hidden, unmovable) = {
             let mut commit = self.disk.log.lock();
             // Entries that wait for a sync are not published yet, so they are not examined now.
             commit.look_again |= !commit.awaiting_sync.is_empty();
@@ -136,7 +150,7 @@ impl Runner {
                 return false;
             }
             if commit.keeps_long_log(self.base.settings.budget.segment, LOG_WHEN_IDLE)
-                || self.disk.reserve.is_near() && has_tombstones(&commit.mutable)
+                || self.disk.reserve.is_near() && commit.mutable.parts().any(has_tombstones)
             {
                 return true;
             }
@@ -150,8 +164,13 @@ impl Runner {
             let sealed: u64 = state.immutables.iter().map(|part| part.values.bytes).sum();
             let value_gc = &state.value_gc;
             (
-                arc_swap::Guard::into_inner(self.base.versions.view()),
-                Arc::clone(&commit.mutable),
+                self.base
+                    .versions
+                    .views()
+                    .map(Guard::into_inner)
+                    .collect::<Vec<_>>(),
+                Arc::clone(&state.version),
+                commit.mutable.clone(),
                 written,
                 written + sealed,
                 value_gc.hidden,
@@ -161,19 +180,14 @@ impl Runner {
         if written >= self.base.values_when_idle_max() {
             return true;
         }
-        let hidden = hidden_by(
-            &mem,
-            hidden,
-            &view,
-            &self.base.context,
-            self.base.versions.read_point().1,
-        );
+        let published = self.base.versions.read_point(Section::Default).1;
+        let hidden = hidden_by(&mem, hidden, &views, published);
         self.base.versions.lock().value_gc.hidden = hidden;
-        let mut census = Census::of(&view.version);
+        let mut census = Census::of(&version);
         census.files.retain(|file| !unmovable.contains(&file.file));
         // The counts of tables do not include values that memtables point to.
         let dead = census.dead().saturating_sub(in_memtables) + hidden.bytes;
-        let all = census.bytes() + view.version.bytes();
+        let all = census.bytes() + version.bytes();
         let max = self
             .space
             .value_gc()

@@ -168,6 +168,7 @@ impl Runner {
                 .compaction_wanted(state, idle)
                 .is_some()
         };
+        let ended = |idle| self.tables.schedule.may_have_ended(state, idle);
         Facts {
             caller,
             paused: !turn.asked && self.is_paused(state),
@@ -178,10 +179,10 @@ impl Runner {
                 .flusher
                 .flush_wanted(state, self.base.settings.budget.flush),
             can_flush: state.can_flush(),
-            compaction: may(Task::Compact) && wanted(false),
+            compaction: may(Task::Compact) && (wanted(false) || ended(false)),
             idle_compaction: may(Task::CompactIdle)
                 && idle
-                && (wanted(true) || self.tables.schedule.encoding_wanted(state)),
+                && (wanted(true) || ended(true) || self.tables.schedule.encoding_wanted(state)),
             others_work: state.is_compacting() || state.flushing(),
             hurrying,
             // A caller that asks looks for itself.

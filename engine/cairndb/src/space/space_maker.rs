@@ -102,8 +102,8 @@ impl SpaceMaker {
     /// rewriting the largest table takes.
     pub(crate) fn keep_disk_space(&self) {
         let largest = || {
-            let view = self.base.versions.view();
-            let tables = view.version.tables().map(|table| table.record.bytes);
+            let version = self.base.versions.version();
+            let tables = version.tables().map(|table| table.record.bytes);
             tables.max().unwrap_or(0)
         };
         let little = |(space, plan): (Space, Plan)| {

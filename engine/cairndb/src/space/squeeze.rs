@@ -19,10 +19,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
-use cairndb_base::{Order, Result, SeqNo};
+use cairndb_base::{Result, SeqNo};
 
 use crate::compaction::compactor::Compactor;
 use crate::jobs::plan::{CompactionPlan, share};
+use crate::state::sections::Orders;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::engine_state::EngineState;
 
@@ -55,31 +56,30 @@ struct Survey<'a> {
     damaged: BTreeSet<u64>,
     /// Sequence number up to which entries are visible to all readers.
     oldest: SeqNo,
-    order: &'a Order,
+    orders: &'a Orders,
 }
 
 impl Survey<'_> {
     /// Returns the plan that rewrites `found`.
     fn plan(&self, found: Stretch) -> CompactionPlan {
         let run = &self.version.runs[found.run];
-        let inputs = Run::new(run.id, found.tables, self.order);
+        let inputs = Run::new(run.id, found.tables, self.orders);
         let (first, last) = (inputs.tables().first(), inputs.tables().last());
         let (first, last) = (first.expect("not empty"), last.expect("not empty"));
-        let (smallest, largest) = (&first.record.smallest, &last.record.largest);
+        let (smallest, largest) = (first.smallest(), last.largest());
         let newer = self.version.runs[..found.run].iter();
         let hiders = newer.filter(|_| !found.idle).map(|run| {
-            let mut tables = run.overlapping(self.order, smallest, largest).to_vec();
+            let mut tables = run.overlapping(self.orders, smallest, largest).to_vec();
             tables.retain(|table| self.may_hide(table));
-            Run::new(run.id, tables, self.order)
+            Run::new(run.id, tables, self.orders)
         });
         CompactionPlan {
-            target: run.id,
-            bottom: found.idle || found.run + 1 == self.version.runs.len(),
-            waited_for: false,
-            when_idle: false,
-            relocation: None,
             hiders: hiders.filter(|run| !run.tables().is_empty()).collect(),
-            inputs: vec![inputs],
+            ..CompactionPlan::in_place(
+                vec![inputs],
+                run.id,
+                found.idle || found.run + 1 == self.version.runs.len(),
+            )
         }
     }
 
@@ -103,7 +103,7 @@ impl Survey<'_> {
             let record = &table.record;
             let mut below = runs[at + 1..]
                 .iter()
-                .flat_map(|run| run.overlapping(self.order, &record.smallest, &record.largest));
+                .flat_map(|run| run.overlapping_table(self.orders, table));
             record.deletes == record.entries
                 && self.may_hide(table)
                 && below.all(|it| self.heeds(it, record.file))
@@ -171,21 +171,21 @@ impl Survey<'_> {
         if self.damaged.contains(&record.file) {
             return 0;
         }
-        let (smallest, largest) = (&record.smallest, &record.largest);
         let mut hidden: u64 = 0;
         for run in &self.version.runs[..at] {
-            for hider in run.overlapping(self.order, smallest, largest) {
+            for hider in run.overlapping_table(self.orders, table) {
                 let over = &hider.record;
                 if !self.may_hide(hider) || self.heeds(table, over.file) {
                     continue;
                 }
-                let inside = self.order.compare(smallest, &over.smallest).is_le()
-                    && self.order.compare(&over.largest, largest).is_le();
+                let (first, last) = (hider.smallest(), hider.largest());
+                let inside = self.orders.compare(table.smallest(), first).is_le()
+                    && self.orders.compare(last, table.largest()).is_le();
                 hidden += if inside {
                     over.entries
                 } else {
                     // An overlapping table may hide at least one entry.
-                    entries_between(hider, smallest, largest)
+                    entries_between(hider, &record.smallest, &record.largest)
                         .unwrap_or(0)
                         .max(1)
                 };
@@ -303,7 +303,7 @@ impl Squeezer<'_> {
                 .first()
                 .copied()
                 .unwrap_or(SeqNo::MAX),
-            order: &self.compactor.base.context.order,
+            orders: &self.compactor.base.opener.orders,
         })
     }
 
@@ -319,8 +319,8 @@ impl Squeezer<'_> {
         } = &mut *guard;
         let known = &mut squeezes.applied;
         if let Some(run) = version.runs.iter().find(|run| run.id == plan.target) {
-            let (smallest, largest) = (&first.record.smallest, &last.record.largest);
-            for table in run.overlapping(&self.compactor.base.context.order, smallest, largest) {
+            let orders = &self.compactor.base.opener.orders;
+            for table in run.overlapping(orders, first.smallest(), last.largest()) {
                 known.insert(table.record.file, Arc::clone(applied));
             }
         }

@@ -1,10 +1,14 @@
 //! Atomic batch of writes.
 
 use std::fmt;
+use std::sync::Arc;
 
 use cairndb_base::Kind;
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
 use cairndb_format::batch::{BatchMark, BatchWriter};
+
+use crate::state::keyspaces::KeyspaceState;
+use crate::state::sections::StoredKey;
 
 /// One write of a batch, borrowed from it.
 ///
@@ -57,6 +61,8 @@ pub struct WriteBatch {
     writer: BatchWriter,
     large: usize,
     merges: usize,
+    /// Keyspaces that it writes to, in the order of their first entries.
+    keyspaces: Vec<Arc<KeyspaceState>>,
 }
 
 /// The contents of a [`WriteBatch`] at one moment.
@@ -65,6 +71,7 @@ pub(crate) struct Mark {
     writer: BatchMark,
     large: usize,
     merges: usize,
+    keyspaces: usize,
 }
 
 impl Mark {
@@ -126,27 +133,64 @@ impl WriteBatch {
         self.writer.merge(key, operand);
     }
 
+    /// Adds a write to a keyspace.
+    pub(crate) fn add_in(
+        &mut self,
+        keyspace: &Arc<KeyspaceState>,
+        kind: Kind,
+        key: &[u8],
+        value: &[u8],
+    ) {
+        self.large += usize::from(kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN);
+        self.merges += usize::from(kind == Kind::Merge);
+        let known = |it: &Arc<KeyspaceState>| Arc::ptr_eq(it, keyspace);
+        // From the end: neighbouring writes tend to have the same keyspace.
+        if !self.keyspaces.iter().rev().any(known) {
+            self.keyspaces.push(Arc::clone(keyspace));
+        }
+        self.writer.add_in(kind, keyspace.record.number, key, value);
+    }
+
     /// Adds the writes of `other` after those of this batch, and leaves `other` as it is.
     pub fn append(&mut self, other: &WriteBatch) {
         self.large += other.large;
         self.merges += other.merges;
         self.writer.append(&other.writer);
+        for keyspace in &other.keyspaces {
+            if !self.keyspaces.iter().any(|it| Arc::ptr_eq(it, keyspace)) {
+                self.keyspaces.push(Arc::clone(keyspace));
+            }
+        }
     }
 
     /// Iterates over the writes in the order in which they were added. A write that exceeds a limit
     /// is not among them: the batch holds only the error that [`crate::Db::write`] will return.
     pub fn iter(&self) -> impl Iterator<Item = BatchEntry<'_>> {
-        self.writer.own_entries().map(|entry| match entry.kind {
-            Kind::Delete => BatchEntry::Delete { key: entry.key },
-            Kind::Merge => BatchEntry::Merge {
-                key: entry.key,
-                operand: entry.value,
-            },
-            // A batch of a user never holds a pointer: the write path makes them, in its own copy.
-            Kind::Put | Kind::Pointer => BatchEntry::Put {
-                key: entry.key,
-                value: entry.value,
-            },
+        self.iter_with_keyspaces().map(|(_, entry)| entry)
+    }
+
+    /// Iterates over the writes like [`WriteBatch::iter`], each with the name of its keyspace,
+    /// which is `None` for the default one.
+    pub fn iter_with_keyspaces(&self) -> impl Iterator<Item = (Option<&str>, BatchEntry<'_>)> {
+        self.writer.own_entries().map(|entry| {
+            let stored = StoredKey::of_entry(&entry);
+            let (number, key) = (stored.keyspace(), stored.users());
+            let mut keyspaces = self.keyspaces.iter();
+            let keyspace = keyspaces.find(|keyspace| keyspace.record.number == number);
+            let write = match entry.kind {
+                Kind::Delete => BatchEntry::Delete { key },
+                Kind::Merge => BatchEntry::Merge {
+                    key,
+                    operand: entry.value,
+                },
+                // A batch of a user never holds a pointer: the write path makes them, in its own
+                // copy.
+                Kind::Put | Kind::Pointer => BatchEntry::Put {
+                    key,
+                    value: entry.value,
+                },
+            };
+            (keyspace.map(|keyspace| &*keyspace.record.name), write)
         })
     }
 
@@ -155,6 +199,7 @@ impl WriteBatch {
         self.writer.clear();
         self.large = 0;
         self.merges = 0;
+        self.keyspaces.clear();
     }
 
     /// Returns the number of writes in the batch.
@@ -179,6 +224,7 @@ impl WriteBatch {
             writer: self.writer.mark(),
             large: self.large,
             merges: self.merges,
+            keyspaces: self.keyspaces.len(),
         }
     }
 
@@ -187,6 +233,11 @@ impl WriteBatch {
         self.writer.truncate(&mark.writer);
         self.large = mark.large;
         self.merges = mark.merges;
+        self.keyspaces.truncate(mark.keyspaces);
+    }
+
+    pub(crate) fn keyspaces(&self) -> &[Arc<KeyspaceState>] {
+        &self.keyspaces
     }
 
     pub(crate) fn writer(&self) -> &BatchWriter {

@@ -4,16 +4,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb_base::{Error, ErrorKind, Kind, Order, Result};
+use cairndb_base::{Error, ErrorKind, Order, Result};
 
-use crate::state::batch::WriteBatch;
 use crate::state::fold_limits::FoldLimits;
 use crate::state::merge_operator::MergeOperator;
+use crate::state::sections::Section;
 
 /// The components that a read needs besides its view, and the directory of the database.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadContext {
     pub(crate) path: Arc<Path>,
+    /// The section that is read.
+    pub(crate) section: Section,
     pub(crate) order: Order,
     pub(crate) merge_operator: Option<Arc<dyn MergeOperator>>,
     pub(crate) fold_limits: FoldLimits,
@@ -50,19 +52,5 @@ impl ReadContext {
                 "no merge operator; open the database with Options::merge_operator",
             )),
         }
-    }
-
-    /// Checks that the operator accepts every operand of a batch.
-    ///
-    /// # Errors
-    /// Same as [`ReadContext::check_operand`].
-    pub(crate) fn check_operands(&self, batch: &WriteBatch) -> Result<()> {
-        for entry in batch.writer() {
-            let entry = entry?;
-            if entry.kind == Kind::Merge {
-                self.check_operand(entry.value)?;
-            }
-        }
-        Ok(())
     }
 }

@@ -7,11 +7,14 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use cairndb_base::comparator::BYTEWISE_NAME;
 use cairndb_base::{Comparator, Order};
 use cairndb_env::{Env, RealEnv};
+use cairndb_format::manifest::KeyspaceRecord;
 use cairndb_format::table::Compression as TableCompression;
 
 use crate::state::fold_limits::FoldLimits;
+use crate::state::keyspaces::registered::Registered;
 use crate::state::merge_operator::MergeOperator;
 
 /// Guarantee that a write survives a failure, chosen per write.
@@ -46,6 +49,23 @@ pub enum Compression {
 }
 
 impl Compression {
+    /// Returns the number that stands for it in the manifest.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Compression::None => 0,
+            Compression::Fast => 1,
+        }
+    }
+
+    /// Returns the compression with this number, if this version knows it.
+    pub(crate) fn of_number(number: u8) -> Option<Compression> {
+        match number {
+            0 => Some(Compression::None),
+            1 => Some(Compression::Fast),
+            _ => None,
+        }
+    }
+
     pub(crate) fn table(self) -> TableCompression {
         match self {
             Compression::None => TableCompression::None,
@@ -98,6 +118,8 @@ pub struct Options {
     pub(crate) filter_bits_per_key: u32,
     pub(crate) value_file_bytes: u64,
     pub(crate) fold_limits: FoldLimits,
+    /// What keyspaces may name.
+    pub(crate) registered: Registered,
     #[cfg(feature = "leveldb")]
     pub(crate) upgrade: Upgrade,
 }
@@ -146,6 +168,7 @@ impl Default for Options {
             filter_bits_per_key: FILTER_BITS_DEFAULT,
             value_file_bytes: VALUE_FILE_BYTES_DEFAULT,
             fold_limits: FoldLimits::default(),
+            registered: Registered::default(),
             #[cfg(feature = "leveldb")]
             upgrade: Upgrade::default(),
         }
@@ -227,6 +250,23 @@ impl Options {
     /// operands.
     pub fn merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Options {
         self.merge_operator = Some(operator);
+        self
+    }
+
+    /// Registers a comparator that [keyspaces](KeyspaceOptions::comparator) may name. The
+    /// database's own order is set with [`Options::comparator`].
+    pub fn register_comparator(mut self, comparator: Arc<dyn Comparator>) -> Options {
+        let name = comparator.name().to_owned();
+        self.registered.comparators.insert(name, comparator);
+        self
+    }
+
+    /// Registers a merge operator that [keyspaces](KeyspaceOptions::merge_operator) may name. Those
+    /// of this crate, [`Add`](crate::Add), [`Append`](crate::Append) and [`Max`](crate::Max), are
+    /// registered from the start.
+    pub fn register_merge_operator(mut self, operator: Arc<dyn MergeOperator>) -> Options {
+        let name = operator.name().to_owned();
+        self.registered.operators.insert(name, operator);
         self
     }
 
@@ -335,6 +375,95 @@ impl WriteOptions {
     /// Sets the durability of this write.
     pub fn durability(mut self, durability: Durability) -> WriteOptions {
         self.durability = Some(durability);
+        self
+    }
+}
+
+/// Settings of one keyspace, which are stored when it is created.
+///
+/// Comparator and merge operator are named here and registered with
+/// [`Options::register_comparator`] and [`Options::register_merge_operator`] at every open.
+///
+/// ```
+/// # fn main() -> cairndb::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let db = cairndb::Db::open(&dir)?;
+/// use cairndb::{KeyspaceOptions, MergeOperator};
+/// let options = KeyspaceOptions::new().merge_operator(cairndb::Add.name()).value_bytes(8);
+/// let visits = db.create_keyspace("visits", &options)?;
+/// visits.merge(b"page", &1_u64.to_le_bytes())?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "settings do nothing until a keyspace is created with them"]
+pub struct KeyspaceOptions {
+    pub(crate) comparator: Option<String>,
+    pub(crate) merge_operator: Option<String>,
+    pub(crate) compression: Option<Compression>,
+    pub(crate) value_bytes: Option<u64>,
+}
+
+impl KeyspaceOptions {
+    /// Returns the options that a keyspace was created with.
+    pub(crate) fn of(record: &KeyspaceRecord) -> KeyspaceOptions {
+        KeyspaceOptions {
+            comparator: record.comparator.clone(),
+            merge_operator: record.merge_operator.clone(),
+            compression: record.compression.and_then(Compression::of_number),
+            value_bytes: record.value_bytes,
+        }
+    }
+
+    /// Returns the defaults: bytewise order, no merge operator, the compression of the database.
+    pub fn new() -> KeyspaceOptions {
+        KeyspaceOptions::default()
+    }
+
+    /// Orders the keys by the registered comparator `name`. Bytewise order, the default, is much
+    /// faster.
+    pub fn comparator(mut self, name: impl Into<String>) -> KeyspaceOptions {
+        self.comparator = Some(name.into()).filter(|name| name != BYTEWISE_NAME);
+        self
+    }
+
+    /// Folds operands with the registered merge operator `name`.
+    pub fn merge_operator(mut self, name: impl Into<String>) -> KeyspaceOptions {
+        self.merge_operator = Some(name.into());
+        self
+    }
+
+    /// Compresses values in this way, whatever the setting of the database.
+    pub fn compression(mut self, compression: Compression) -> KeyspaceOptions {
+        self.compression = Some(compression);
+        self
+    }
+
+    /// Returns the name of the comparator; `None` of bytewise order.
+    pub fn comparator_name(&self) -> Option<&str> {
+        self.comparator.as_deref()
+    }
+
+    /// Returns the name of the merge operator.
+    pub fn merge_operator_name(&self) -> Option<&str> {
+        self.merge_operator.as_deref()
+    }
+
+    /// Returns the compression, unless it is the database's.
+    pub fn own_compression(&self) -> Option<Compression> {
+        self.compression
+    }
+
+    /// Returns the expected length of a value.
+    pub fn expected_value_bytes(&self) -> Option<u64> {
+        self.value_bytes
+    }
+
+    /// States about how long the values are. Tables choose their layout from their values, so
+    /// keyspaces with values of very different lengths should not share tables: those whose
+    /// expected lengths differ more than fourfold do not. By default it is unknown, and all
+    /// keyspaces share tables.
+    pub fn value_bytes(mut self, bytes: u64) -> KeyspaceOptions {
+        self.value_bytes = Some(bytes);
         self
     }
 }

@@ -23,6 +23,7 @@ use cairndb_kernel::search;
 
 use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
+use crate::state::sections::{Orders, Section, StoredKey};
 
 pub(crate) mod census;
 
@@ -95,6 +96,27 @@ impl TableHandle {
             newest: self.newest,
             snapshots: self.snapshots,
             file: Arc::clone(&self.file),
+        }
+    }
+
+    /// Returns the section of its keys.
+    pub(crate) fn section(&self) -> Section {
+        Section::of_table(self.record.section)
+    }
+
+    /// Returns its lower bound.
+    pub(crate) fn smallest(&self) -> StoredKey<'_> {
+        StoredKey {
+            section: self.section(),
+            bytes: &self.record.smallest,
+        }
+    }
+
+    /// Returns its upper bound.
+    pub(crate) fn largest(&self) -> StoredKey<'_> {
+        StoredKey {
+            section: self.section(),
+            bytes: &self.record.largest,
         }
     }
 
@@ -176,7 +198,10 @@ impl Drop for TableFile {
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) id: u64,
+    /// By section, then by key.
     tables: Vec<Arc<TableHandle>>,
+    /// The tables of each section, as a run, if there are several sections.
+    parts: Vec<Arc<Run>>,
     /// Prefix that all keys share; empty unless the order is bytewise.
     prefix: Vec<u8>,
     /// Head of the largest key of each table, little-endian for the vector search.
@@ -201,11 +226,17 @@ fn head_of_last(table: &TableHandle, prefix: &[u8]) -> [u8; HEAD_BYTES] {
 
 impl Run {
     /// Returns a run of `tables`, which may be given in any order.
-    pub(crate) fn new(id: u64, mut tables: Vec<Arc<TableHandle>>, order: &Order) -> Run {
-        tables.sort_by(|a, b| order.compare(&a.record.smallest, &b.record.smallest));
+    pub(crate) fn new(id: u64, mut tables: Vec<Arc<TableHandle>>, orders: &Orders) -> Run {
+        tables.sort_by(|a, b| orders.compare(a.smallest(), b.smallest()));
+        let several =
+            tables.last().map(|last| last.section()) > tables.first().map(|t| t.section());
+        let parts = tables.chunk_by(|a, b| several && a.section() == b.section());
+        let parts = parts.filter(|_| several);
+        let parts = parts.map(|part| Arc::new(Run::new(id, part.to_vec(), orders)));
+        let parts = parts.collect();
         let (mut prefix, mut heads) = (Vec::new(), Vec::new());
-        if let (true, Some(first), Some(last)) =
-            (order.is_bytewise(), tables.first(), tables.last())
+        if let (false, Some(first), Some(last)) = (several, tables.first(), tables.last())
+            && orders[first.section()].is_bytewise()
         {
             let pairs = first.record.smallest.iter().zip(&last.record.largest);
             prefix = pairs.take_while(|(a, b)| a == b).map(|(a, _)| *a).collect();
@@ -220,6 +251,7 @@ impl Run {
             newest: tables.iter().map(|table| table.newest).max().unwrap_or(0),
             snapshots: tables.iter().map(|it| it.snapshots).max().unwrap_or(0),
             tables,
+            parts,
             prefix,
             heads,
             continued: 0,
@@ -227,24 +259,22 @@ impl Run {
     }
 
     /// Returns a copy of this run with `added` after its last table. Existing tables are not
-    /// examined. Returns `None` if a table does not belong after the last one or lacks the run's
-    /// prefix.
+    /// examined. Returns `None` if a table does not belong after the last one, lacks the run's
+    /// prefix, or if there are several sections.
     pub(crate) fn appended(
         &self,
         added: impl Iterator<Item = Arc<TableHandle>>,
-        order: &Order,
+        orders: &Orders,
     ) -> Option<Run> {
         let mut run = self.clone();
         run.continued = self.tables.len();
         for table in added {
             let last = run.tables.last()?;
-            if order
-                .compare(&last.record.largest, &table.record.smallest)
-                .is_ge()
-            {
+            let one_section = run.parts.is_empty() && last.section() == table.section();
+            if !one_section || orders.compare(last.largest(), table.smallest()).is_ge() {
                 return None;
             }
-            if order.is_bytewise() {
+            if orders[table.section()].is_bytewise() {
                 behind_prefix(&table.record.largest, &run.prefix)?;
                 run.heads.push(head_of_last(&table, &run.prefix));
             }
@@ -261,23 +291,36 @@ impl Run {
         &self.tables
     }
 
-    /// Returns the prefix that all keys of the run share; empty for an order that is not bytewise.
+    /// Returns its tables of `section` as a run, if there are any.
+    pub(crate) fn part(self: &Arc<Run>, section: Section) -> Option<&Arc<Run>> {
+        let is_of = |run: &&Arc<Run>| run.tables.first().is_some_and(|t| t.section() == section);
+        if self.parts.is_empty() {
+            return Some(self).filter(is_of);
+        }
+        self.parts.iter().find(is_of)
+    }
+
+    /// Returns the prefix that all keys of the run share; empty for an order that is not bytewise,
+    /// and with several sections.
     pub(crate) fn prefix(&self) -> &[u8] {
         &self.prefix
     }
 
     /// Checks that tables ascend and share no key, starting with the first appended table.
-    fn check(&self, order: &Order, continued: usize) -> Result<()> {
+    fn check(&self, orders: &Orders, continued: usize) -> Result<()> {
         for pair in self.tables[continued.saturating_sub(1)..].windows(2) {
-            let (left, right) = (&pair[0].record, &pair[1].record);
-            if order.compare(&left.largest, &right.smallest).is_ge() {
+            let (left, right) = (&pair[0], &pair[1]);
+            let order = orders.compare(left.largest(), right.smallest());
+            // The order within a dropped keyspace may no longer be known.
+            let unknown = order.is_eq() && left.largest().bytes != right.smallest().bytes;
+            let unknown = unknown && left.section() == Section::Compared;
+            if order.is_ge() && !unknown {
                 return Err(Error::corruption("tables of one run overlap")
-                    .file(name::table(FileNumber(right.file))));
+                    .file(name::table(FileNumber(right.record.file))));
             }
         }
         for table in &self.tables[continued..] {
-            let (smallest, largest) = (&table.record.smallest, &table.record.largest);
-            if order.compare(smallest, largest).is_gt() {
+            if orders.compare(table.smallest(), table.largest()).is_gt() {
                 return Err(Error::corruption("a table's bounds are in the wrong order")
                     .file(name::table(FileNumber(table.record.file))));
             }
@@ -306,9 +349,11 @@ impl Run {
         self.deferred
     }
 
-    /// Returns the index of the first table whose largest key is not before `key`.
+    /// Returns the index of the first table whose largest key is not before `key`, in a run of one
+    /// section with the given order.
     #[inline]
     pub(crate) fn find(&self, order: &Order, key: &[u8]) -> usize {
+        debug_assert!(self.parts.is_empty(), "the run has one section");
         if let Order::Custom(custom) = order {
             return self
                 .tables
@@ -335,14 +380,29 @@ impl Run {
     /// Returns the tables that overlap `[smallest, largest]`.
     pub(crate) fn overlapping(
         &self,
-        order: &Order,
-        smallest: &[u8],
-        largest: &[u8],
+        orders: &Orders,
+        smallest: StoredKey<'_>,
+        largest: StoredKey<'_>,
     ) -> &[Arc<TableHandle>] {
-        let from = self.find(order, smallest);
+        let before = |table: &Arc<TableHandle>| orders.compare(table.largest(), smallest).is_lt();
+        let from = match self.tables.first() {
+            Some(first) if self.parts.is_empty() && first.section() == smallest.section => {
+                self.find(&orders[smallest.section], smallest.bytes)
+            }
+            _ => self.tables.partition_point(before),
+        };
         let len = self.tables[from..]
-            .partition_point(|table| order.compare(&table.record.smallest, largest).is_le());
+            .partition_point(|table| orders.compare(table.smallest(), largest).is_le());
         &self.tables[from..from + len]
+    }
+
+    /// Returns the tables that overlap `table`.
+    pub(crate) fn overlapping_table(
+        &self,
+        orders: &Orders,
+        table: &TableHandle,
+    ) -> &[Arc<TableHandle>] {
+        self.overlapping(orders, table.smallest(), table.largest())
     }
 }
 
@@ -383,9 +443,22 @@ impl Version {
         self.runs.iter().map(|run| run.deferred_bytes()).sum()
     }
 
+    /// Returns the runs of `section`.
+    pub(crate) fn section(self: &Arc<Version>, section: Section) -> Arc<Version> {
+        let mut runs = self.runs.iter();
+        if runs.all(|run| run.part(section).is_some_and(|part| Arc::ptr_eq(part, run))) {
+            return Arc::clone(self);
+        }
+        let parts = self.runs.iter().filter_map(|run| run.part(section));
+        Arc::new(Version {
+            runs: parts.map(Arc::clone).collect(),
+            values: Arc::clone(&self.values),
+        })
+    }
+
     /// Checks the order of tables within each run.
-    pub(crate) fn check(&self, order: &Order) -> Result<()> {
-        self.runs.iter().try_for_each(|run| run.check(order, 0))
+    pub(crate) fn check(&self, orders: &Orders) -> Result<()> {
+        self.runs.iter().try_for_each(|run| run.check(orders, 0))
     }
 
     /// Returns whether this version has all of the tables `files`.
@@ -404,10 +477,10 @@ impl Version {
     }
 
     /// Checks the runs that are new in this version, which was made from `old`, already checked.
-    pub(crate) fn check_since(&self, old: &Version, order: &Order) -> Result<()> {
+    pub(crate) fn check_since(&self, old: &Version, orders: &Orders) -> Result<()> {
         let new = |run: &&Arc<Run>| !old.runs.iter().any(|there| Arc::ptr_eq(there, run));
         let mut runs = self.runs.iter().filter(new);
-        runs.try_for_each(|run| run.check(order, run.continued))
+        runs.try_for_each(|run| run.check(orders, run.continued))
     }
 }
 

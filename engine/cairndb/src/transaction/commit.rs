@@ -1,16 +1,19 @@
 //! The commit of a transaction: the check of what it depends on, and the write of its batch.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
-use cairndb_base::{Error, ErrorKind, Result, SeqNo};
+use arc_swap::Guard;
+use cairndb_base::{Error, ErrorKind, Kind, Result, SeqNo};
 
 use crate::api::access::consistent_read_point;
 use crate::engine::core::Core;
 use crate::log::commit::Commit;
 use crate::read::conflicts::WrittenSince;
 use crate::read::view::View;
-use crate::state::batch::{BatchEntry, WriteBatch};
+use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
+use crate::state::sections::{Sections, StoredKey};
 use crate::transaction::read_set::ReadSet;
 
 /// Number of keys that are checked under the commit lock only. With more, and with ranges, a check
@@ -20,6 +23,9 @@ const KEYS_CHECKED_ONCE: usize = 64;
 /// Maximum number of checks without the lock: after each, only what was written in the meantime is
 /// left to check.
 const PASSES_MAX: usize = 3;
+
+/// The views of all sections.
+type Views = Sections<Option<Guard<Arc<View>>>>;
 
 /// What a transaction depends on.
 #[derive(Clone, Copy, Debug)]
@@ -40,22 +46,30 @@ impl Dependencies<'_> {
     ///
     /// # Errors
     /// `Conflict`, with the key; `Corruption`; `Io`.
-    fn check(&self, view: &View, since: SeqNo) -> Result<()> {
-        let (later, mut scratch) = (WrittenSince::new(view, since), Vec::new());
-        let written = self.written.into_iter().flat_map(WriteBatch::iter);
+    fn check(&self, views: &Views, since: SeqNo) -> Result<()> {
+        let later = |section| {
+            let view = views[section].as_ref();
+            WrittenSince::new(view.expect("a keyspace's section has a view"), since)
+        };
+        let mut scratch = Vec::new();
+        let written = self.written.into_iter();
+        let written = written.flat_map(|batch| batch.writer().own_entries());
         // An operand is applied to whatever is there, so it depends on nothing.
-        let written = written.filter_map(|entry| match entry {
-            BatchEntry::Put { key, .. } | BatchEntry::Delete { key } => Some(key),
-            BatchEntry::Merge { .. } => None,
-        });
+        let written = written.filter(|entry| entry.kind != Kind::Merge);
+        let written = written.map(|entry| StoredKey::of_entry(&entry));
+        for keyspace in self.reads.keyspaces() {
+            keyspace.check()?;
+        }
         for key in self.reads.keys().chain(written) {
-            if later.key(key, &mut scratch)? {
+            if later(key.section).key(key.bytes, &mut scratch)? {
                 return Err(conflict(key));
             }
         }
         for span in self.reads.spans() {
-            if let Some(key) = later.key_in(span)? {
-                return Err(conflict(&key));
+            let section = span.section;
+            if let Some(key) = later(section).key_in(span)? {
+                let bytes = &key;
+                return Err(conflict(StoredKey { section, bytes }));
             }
         }
         Ok(())
@@ -63,13 +77,13 @@ impl Dependencies<'_> {
 }
 
 #[cold]
-fn conflict(key: &[u8]) -> Error {
+fn conflict(key: StoredKey<'_>) -> Error {
     Error::new(
         ErrorKind::Conflict,
         "a key that the transaction depends on was written after it began; run the transaction \
          again",
     )
-    .key(key)
+    .key(key.users())
 }
 
 /// Writes `batch` at `durability`, if nothing in `dependencies` was written after `since`, at which
@@ -87,12 +101,20 @@ pub(crate) fn commit(
 ) -> Result<()> {
     let mut checked = since;
     for _ in 0..PASSES_MAX {
-        let (view, published) = consistent_read_point(core);
-        let in_memtable = view.settled_seq() <= checked;
+        let mut views = Views::default();
+        let mut published = SeqNo::MAX;
+        // Each view has everything up to the number that is loaded with it.
+        for section in core.base.versions.sections() {
+            let (view, seq) = consistent_read_point(core, section);
+            published = published.min(seq);
+            *views.get_mut(section) = Some(view);
+        }
+        let mut settled = views.iter().flatten().map(|view| view.settled_seq());
+        let in_memtable = settled.all(|settled| settled <= checked);
         if published == checked || dependencies.are_few() && in_memtable {
             break;
         }
-        dependencies.check(&view, checked)?;
+        dependencies.check(&views, checked)?;
         checked = published;
     }
     let checked = Cell::new(checked);
@@ -101,7 +123,11 @@ pub(crate) fn commit(
         if commit.last_seq == checked.get() {
             return Ok(());
         }
-        dependencies.check(&core.base.versions.view(), checked.get())?;
+        let mut views = Views::default();
+        for section in core.base.versions.sections() {
+            *views.get_mut(section) = Some(core.base.versions.view_of(section));
+        }
+        dependencies.check(&views, checked.get())?;
         checked.set(commit.last_seq);
         Ok(())
     })

@@ -14,8 +14,9 @@ use cairndb_base::{Error, Result};
 use crate::api::cursor::Cursor;
 use crate::api::value::Value;
 use crate::read::conflicts::Span;
-use crate::transaction::handle::Transaction;
-use crate::transaction::own_writes::{OwnWrite, OwnWrites};
+use crate::state::sections::Section;
+use crate::transaction::handle::{OwnSeek, Transaction};
+use crate::transaction::own_writes::OwnWrite;
 
 /// Location of the current entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,7 +195,7 @@ impl<'t> TransactionCursor<'t> {
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.begin_passed(Bound::Included(key), Direction::Forward);
         let moved = self.base.seek(key);
-        self.own = self.transaction.own_key(|own| own.at_or_after(key, false));
+        self.own = self.own_key(OwnSeek::AtOrAfter(key, false));
         self.settle(moved)
     }
 
@@ -206,7 +207,7 @@ impl<'t> TransactionCursor<'t> {
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<()> {
         self.begin_passed(Bound::Included(key), Direction::Backward);
         let moved = self.base.seek_for_prev(key);
-        self.own = self.transaction.own_key(|own| own.at_or_before(key, false));
+        self.own = self.own_key(OwnSeek::AtOrBefore(key, false));
         self.settle(moved)
     }
 
@@ -217,7 +218,7 @@ impl<'t> TransactionCursor<'t> {
     pub fn seek_to_first(&mut self) -> Result<()> {
         self.begin_passed(Bound::Unbounded, Direction::Forward);
         let moved = self.base.seek_to_first();
-        self.own = self.transaction.own_key(OwnWrites::first);
+        self.own = self.own_key(OwnSeek::First);
         self.settle(moved)
     }
 
@@ -228,7 +229,7 @@ impl<'t> TransactionCursor<'t> {
     pub fn seek_to_last(&mut self) -> Result<()> {
         self.begin_passed(Bound::Unbounded, Direction::Backward);
         let moved = self.base.seek_to_last();
-        self.own = self.transaction.own_key(OwnWrites::last);
+        self.own = self.own_key(OwnSeek::Last);
         self.settle(moved)
     }
 
@@ -291,7 +292,7 @@ impl<'t> TransactionCursor<'t> {
             Direction::Forward => self.base.seek(&at),
             Direction::Backward => self.base.seek_for_prev(&at),
         };
-        let order = self.transaction.order();
+        let order = self.base.order();
         if self
             .base
             .place()
@@ -312,10 +313,14 @@ impl<'t> TransactionCursor<'t> {
 
     /// Returns the nearest own write beyond `key`.
     fn beyond(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.transaction.own_key(|own| match self.direction {
-            Direction::Forward => own.at_or_after(key, true),
-            Direction::Backward => own.at_or_before(key, true),
+        self.own_key(match self.direction {
+            Direction::Forward => OwnSeek::AtOrAfter(key, true),
+            Direction::Backward => OwnSeek::AtOrBefore(key, true),
         })
+    }
+
+    fn own_key(&self, seek: OwnSeek<'_>) -> Option<Vec<u8>> {
+        self.transaction.own_key(self.base.space(), seek)
     }
 
     /// Puts the cursor on the nearer of both sides. `moved` is the result of the base cursor's last
@@ -336,7 +341,7 @@ impl<'t> TransactionCursor<'t> {
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (Some(base), Some(own)) => {
-                    let ordering = self.transaction.order().compare(base, own);
+                    let ordering = self.base.order().compare(base, own);
                     match self.direction {
                         Direction::Forward => ordering,
                         Direction::Backward => ordering.reverse(),
@@ -370,22 +375,23 @@ impl<'t> TransactionCursor<'t> {
         self.key = self.own.take().unwrap_or_default();
         let base = (hides && self.base_error.is_none()).then(|| self.base.value());
         let transaction = self.transaction;
-        let shown = transaction.own_value(&self.key, |write, folder| match write {
-            OwnWrite::Delete => Ok(false),
-            OwnWrite::Put(own) => {
-                self.value.clear();
-                self.value.extend_from_slice(own);
-                Ok(true)
-            }
-            OwnWrite::Merge(op) => {
-                let needs_base = folder.needs_base(op);
-                if let Some(error) = self.base_error.as_ref().filter(|_| hides && needs_base) {
-                    return Err(error.clone());
+        let shown =
+            transaction.own_value(self.base.space(), &self.key, |write, folder| match write {
+                OwnWrite::Delete => Ok(false),
+                OwnWrite::Put(own) => {
+                    self.value.clear();
+                    self.value.extend_from_slice(own);
+                    Ok(true)
                 }
-                self.value = folder.fold(op, base)?;
-                Ok(true)
-            }
-        });
+                OwnWrite::Merge(op) => {
+                    let needs_base = folder.needs_base(op);
+                    if let Some(error) = self.base_error.as_ref().filter(|_| hides && needs_base) {
+                        return Err(error.clone());
+                    }
+                    self.value = folder.fold(op, base)?;
+                    Ok(true)
+                }
+            });
         match shown {
             Ok(true) => {
                 self.on = On::Own { hides };
@@ -413,11 +419,14 @@ impl<'t> TransactionCursor<'t> {
         let start = start.map(<[u8]>::to_vec);
         // Everything ahead, until it is known how far the cursor went: it may never be dropped.
         let span = Self::span(start.clone(), Bound::Unbounded, direction);
-        self.passed = self.transaction.add_span(span).map(|index| Passed {
-            index,
-            start,
-            direction,
-        });
+        self.passed = self
+            .transaction
+            .add_span(self.base.space(), span)
+            .map(|index| Passed {
+                index,
+                start,
+                direction,
+            });
     }
 
     fn end_passed(&mut self) {
@@ -429,17 +438,20 @@ impl<'t> TransactionCursor<'t> {
             None => Bound::Unbounded,
         };
         let span = Self::span(passed.start, end, passed.direction);
-        let span = span.clamped(self.transaction.order(), &self.limits);
-        self.transaction.narrow_span(passed.index, span);
+        let span = span.clamped(self.base.order(), &self.limits);
+        let space = self.base.space();
+        self.transaction.narrow_span(space, passed.index, span);
     }
 
     fn span(start: Bound<Vec<u8>>, end: Bound<Vec<u8>>, direction: Direction) -> Span {
         match direction {
             Direction::Forward => Span {
+                section: Section::Default,
                 from: start,
                 to: end,
             },
             Direction::Backward => Span {
+                section: Section::Default,
                 from: end,
                 to: start,
             },

@@ -6,15 +6,17 @@ use std::sync::Arc;
 
 use cairndb_base::{ErrorKind, Kind, Order, Result};
 
+use crate::api::access::{Space, in_space};
 use crate::api::db::Db;
+use crate::api::keyspace::Keyspace;
 use crate::api::snapshot::Snapshot;
 use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::conflicts::Span;
-use crate::read::fold::fold;
-use crate::state::fold_limits::OPERAND_BYTES_EXTRA;
 use crate::state::options::WriteOptions;
+use crate::state::sections::StoredKey;
 use crate::transaction::commit::{Dependencies, commit};
+use crate::transaction::folder::Folder;
 use crate::transaction::options::{Isolation, TransactionOptions};
 use crate::transaction::own_writes::{OwnWrite, OwnWrites, Savepoint};
 use crate::transaction::popped::PoppedEnds;
@@ -60,9 +62,9 @@ use crate::transaction::read_set::ReadSet;
 /// ```
 #[must_use = "a transaction that is dropped writes nothing"]
 pub struct Transaction {
-    snapshot: Snapshot,
+    pub(super) snapshot: Snapshot,
     pub(super) isolation: Isolation,
-    own: RefCell<OwnWrites>,
+    pub(super) own: RefCell<OwnWrites>,
     pub(super) reads: RefCell<ReadSet>,
     /// What was popped last at the first end and at the last.
     pub(super) popped: RefCell<PoppedEnds>,
@@ -91,11 +93,11 @@ impl Db {
 
 impl Transaction {
     fn begin(snapshot: Snapshot, isolation: Isolation) -> Transaction {
-        let order = snapshot.core().base.context.order.clone();
+        let orders = snapshot.core().base.opener.orders.clone();
         Transaction {
             snapshot,
             isolation,
-            own: RefCell::new(OwnWrites::new(order)),
+            own: RefCell::new(OwnWrites::new(orders)),
             reads: RefCell::default(),
             popped: RefCell::default(),
         }
@@ -120,7 +122,7 @@ impl Transaction {
     /// # Errors
     /// Same as [`Db::get`].
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
-        self.get_recorded(key, self.isolation == Isolation::Serializable)
+        self.get_recorded(None, key, self.isolation == Isolation::Serializable)
     }
 
     /// Like [`Transaction::get`], but makes the commit fail if another writer changes `key`,
@@ -146,31 +148,63 @@ impl Transaction {
     /// # Ok(()) }
     /// ```
     pub fn get_for_update(&self, key: &[u8]) -> Result<Option<Value>> {
-        self.get_recorded(key, true)
+        self.get_recorded(None, key, true)
     }
 
-    fn get_recorded(&self, key: &[u8], record: bool) -> Result<Option<Value>> {
+    pub(super) fn get_recorded(
+        &self,
+        keyspace: Option<&Keyspace>,
+        key: &[u8],
+        record: bool,
+    ) -> Result<Option<Value>> {
+        let read = || match keyspace {
+            None => self.snapshot.get(key),
+            Some(keyspace) => self.snapshot.get_in(keyspace, key),
+        };
+        let space = keyspace.and_then(Keyspace::space);
         if record {
-            self.reads.borrow_mut().add_key(key);
+            self.record(space, key);
         }
-        let read = || self.snapshot.get(key);
         if !self.has_written() {
             return read();
         }
-        let Some(op) = self.own.borrow_mut().find(key) else {
-            return read();
-        };
-        let own = self.own.borrow();
-        match own.write(op) {
+        self.find_own(space, key, |own, op, key| match own.write(op) {
             OwnWrite::Put(value) => Ok(Some(Value::from(value))),
             OwnWrite::Delete => Ok(None),
             OwnWrite::Merge(op) => {
-                let folder = self.folder(&own, key);
+                let folder = self.folder(own, key);
                 let base = if folder.needs_base(op) { read()? } else { None };
                 let value = folder.fold(op, base.as_deref())?;
                 Ok(Some(Value::from(value)))
             }
+        })
+        .unwrap_or_else(read)
+    }
+
+    /// Records that `key` was read.
+    fn record(&self, space: Space<'_>, key: &[u8]) {
+        let mut reads = self.reads.borrow_mut();
+        match space {
+            None => reads.add_key(StoredKey::plain(key)),
+            Some(keyspace) => {
+                reads.add_keyspace(keyspace);
+                keyspace.with_stored(key, |key| reads.add_key(key));
+            }
         }
+    }
+
+    /// Passes the newest own write of `key` and the stored key to `take`, if there is one.
+    fn find_own<T>(
+        &self,
+        space: Space<'_>,
+        key: &[u8],
+        take: impl FnOnce(&OwnWrites, u32, StoredKey<'_>) -> Result<T>,
+    ) -> Option<Result<T>> {
+        let found = in_space(space, key, |key| {
+            let op = self.own.borrow_mut().find(key);
+            op.map(|op| take(&self.own.borrow(), op, key)).transpose()
+        });
+        found.transpose()
     }
 
     /// Returns the values of `keys`, in the order of `keys`, or the first error.
@@ -178,18 +212,30 @@ impl Transaction {
     /// # Errors
     /// Same as [`Db::get`]; the error names the key.
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
+        self.multi_get_recorded(None, keys)
+    }
+
+    pub(super) fn multi_get_recorded<K: AsRef<[u8]>>(
+        &self,
+        keyspace: Option<&Keyspace>,
+        keys: &[K],
+    ) -> Result<Vec<Option<Value>>> {
+        let record = self.isolation == Isolation::Serializable;
+        let keys = keys.iter().map(AsRef::as_ref);
         if self.has_written() {
-            let values = keys.iter().map(AsRef::as_ref);
-            let values = values.map(|key| self.get(key).map_err(|error| error.key(key)));
+            let get = |key| self.get_recorded(keyspace, key, record);
+            let values = keys.map(|key| get(key).map_err(|error| error.key(key)));
             return values.collect();
         }
-        if self.isolation == Isolation::Serializable {
-            let mut reads = self.reads.borrow_mut();
-            for key in keys {
-                reads.add_key(key.as_ref());
-            }
+        if record {
+            let space = keyspace.and_then(Keyspace::space);
+            keys.clone().for_each(|key| self.record(space, key));
         }
-        self.snapshot.multi_get(keys)
+        let keys: Vec<&[u8]> = keys.collect();
+        match keyspace {
+            None => self.snapshot.multi_get(&keys),
+            Some(keyspace) => self.snapshot.multi_get_in(keyspace, &keys),
+        }
     }
 
     /// Returns whether `key` has a value. Does not read large values and does not fold merge
@@ -198,16 +244,30 @@ impl Transaction {
     /// # Errors
     /// Same as [`Db::get`].
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
+        self.contains_recorded(None, key)
+    }
+
+    pub(super) fn contains_recorded(
+        &self,
+        keyspace: Option<&Keyspace>,
+        key: &[u8],
+    ) -> Result<bool> {
+        let space = keyspace.and_then(Keyspace::space);
         if self.isolation == Isolation::Serializable {
-            self.reads.borrow_mut().add_key(key);
+            self.record(space, key);
         }
         if self.has_written() {
-            let found = self.own.borrow_mut().find(key);
-            if let Some(op) = found {
-                return Ok(!matches!(self.own.borrow().write(op), OwnWrite::Delete));
+            let is_there = |own: &OwnWrites, op, _: StoredKey<'_>| {
+                Ok(!matches!(own.write(op), OwnWrite::Delete))
+            };
+            if let Some(found) = self.find_own(space, key, is_there) {
+                return found;
             }
         }
-        self.snapshot.contains(key)
+        match keyspace {
+            None => self.snapshot.contains(key),
+            Some(keyspace) => self.snapshot.contains_in(keyspace, key),
+        }
     }
 
     /// Sets `key` to `value`.
@@ -217,8 +277,20 @@ impl Transaction {
     /// writes of the transaction together longer than 2 GiB. The transaction goes on without the
     /// write.
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.popped.borrow_mut().forget(key, self.order());
-        self.own.borrow_mut().add(Kind::Put, key, value)
+        self.add(None, Kind::Put, key, value)
+    }
+
+    pub(super) fn add(&self, space: Space<'_>, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
+        if kind == Kind::Merge {
+            match space {
+                None => self.core().base.context.check_operand(value)?,
+                Some(keyspace) => keyspace.check_operand(value)?,
+            }
+        }
+        if space.is_none() && kind != Kind::Delete {
+            self.popped.borrow_mut().forget(key, self.order());
+        }
+        self.own.borrow_mut().add(space, kind, key, value)
     }
 
     /// Removes `key`.
@@ -226,7 +298,7 @@ impl Transaction {
     /// # Errors
     /// Same as [`Transaction::put`].
     pub fn delete(&self, key: &[u8]) -> Result<()> {
-        self.own.borrow_mut().add(Kind::Delete, key, b"")
+        self.add(None, Kind::Delete, key, b"")
     }
 
     /// Adds `operand` to `key`. An operand by itself never conflicts: it is applied to the value
@@ -248,9 +320,7 @@ impl Transaction {
     /// # Ok(()) }
     /// ```
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.core().base.context.check_operand(operand)?;
-        self.popped.borrow_mut().forget(key, self.order());
-        self.own.borrow_mut().add(Kind::Merge, key, operand)
+        self.add(None, Kind::Merge, key, operand)
     }
 
     /// Returns the number of writes so far.
@@ -338,83 +408,93 @@ impl Transaction {
         self.own.borrow().changes()
     }
 
-    /// Returns a copy of the key of the own write that `find` returns.
-    pub(crate) fn own_key(
-        &self,
-        find: impl FnOnce(&mut OwnWrites) -> Option<u32>,
-    ) -> Option<Vec<u8>> {
+    /// Returns a copy of the key of the own write in a keyspace that `seek` finds.
+    pub(crate) fn own_key(&self, space: Space<'_>, seek: OwnSeek<'_>) -> Option<Vec<u8>> {
         if !self.has_written() {
             return None;
         }
-        let op = find(&mut self.own.borrow_mut())?;
-        Some(self.own.borrow().entry(op).key.to_vec())
+        let op = self.seek_own(space, seek)?;
+        let own = self.own.borrow();
+        let key = own.key(op);
+        let number = space.map_or(0, |keyspace| keyspace.record.number);
+        (key.keyspace() == number).then(|| key.users().to_vec())
+    }
+
+    fn seek_own(&self, space: Space<'_>, seek: OwnSeek<'_>) -> Option<u32> {
+        let own = &mut *self.own.borrow_mut();
+        match (seek, space) {
+            (OwnSeek::AtOrAfter(key, beyond), _) => {
+                let found = in_space(space, key, |key| Ok(own.at_or_after(key, beyond)));
+                found.expect("a search does not fail")
+            }
+            (OwnSeek::AtOrBefore(key, beyond), _) => {
+                let found = in_space(space, key, |key| Ok(own.at_or_before(key, beyond)));
+                found.expect("a search does not fail")
+            }
+            (OwnSeek::First, None) => own.first(),
+            (OwnSeek::Last, None) => own.at_or_before(StoredKey::END_OF_DEFAULT, false),
+            (OwnSeek::First, Some(keyspace)) => {
+                let (section, bytes) = (keyspace.section(), &keyspace.ends().0);
+                own.at_or_after(StoredKey { section, bytes }, false)
+            }
+            (OwnSeek::Last, Some(keyspace)) => {
+                let (section, bytes) = (keyspace.section(), &keyspace.ends().1);
+                own.at_or_before(StoredKey { section, bytes }, false)
+            }
+        }
     }
 
     /// Passes the own write of `key`, of which there is one, to `take`.
     pub(crate) fn own_value<T>(
         &self,
+        space: Space<'_>,
         key: &[u8],
         take: impl FnOnce(OwnWrite<'_>, Folder<'_>) -> Result<T>,
     ) -> Result<T> {
-        let op = self.own.borrow_mut().find(key);
-        let op = op.expect("the caller has found the key among the own writes");
-        let own = self.own.borrow();
-        take(own.write(op), self.folder(&own, key))
+        let found = self.find_own(space, key, |own, op, key| {
+            take(own.write(op), self.folder(own, key))
+        });
+        found.expect("the caller has found the key among the own writes")
     }
 
-    fn folder<'a>(&'a self, own: &'a OwnWrites, key: &'a [u8]) -> Folder<'a> {
+    fn folder<'a>(&'a self, own: &'a OwnWrites, key: StoredKey<'a>) -> Folder<'a> {
         let core = self.core();
         Folder { core, own, key }
     }
 
-    /// Records that `span` was read, if reads are recorded, and returns its index.
-    pub(crate) fn add_span(&self, span: Span) -> Option<usize> {
-        let records = self.isolation == Isolation::Serializable;
-        records.then(|| self.reads.borrow_mut().add_span(span))
+    /// Records that `span` of a keyspace was read, if reads are recorded, and returns its index.
+    pub(crate) fn add_span(&self, space: Space<'_>, span: Span) -> Option<usize> {
+        if self.isolation != Isolation::Serializable {
+            return None;
+        }
+        let mut reads = self.reads.borrow_mut();
+        if let Some(keyspace) = space {
+            reads.add_keyspace(keyspace);
+        }
+        Some(reads.add_span(stored_span(space, span)))
     }
 
     /// Records that only `span` was read of the range at `index`.
-    pub(crate) fn narrow_span(&self, index: usize, span: Span) {
+    pub(crate) fn narrow_span(&self, space: Space<'_>, index: usize, span: Span) {
+        let span = stored_span(space, span);
         self.reads.borrow_mut().narrow(index, span);
     }
 }
 
-/// Folds the own operands of one key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Folder<'a> {
-    core: &'a Core,
-    own: &'a OwnWrites,
-    key: &'a [u8],
+fn stored_span(space: Space<'_>, span: Span) -> Span {
+    match space {
+        None => span,
+        Some(keyspace) => span.stored_in(keyspace),
+    }
 }
 
-impl Folder<'_> {
-    /// Returns whether the operands of `op` are on top of the value in the database.
-    pub(crate) fn needs_base(self, op: u32) -> bool {
-        self.own.operands(op).1.is_none()
-    }
-
-    /// Returns the value of the operands of `op` on top of an own write, or else of `base`.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if there are too many operands or the value is too long; the error of the
-    /// merge operator. Each names the key.
-    pub(crate) fn fold(self, op: u32, base: Option<&[u8]>) -> Result<Vec<u8>> {
-        let (operands, own_base) = self.own.operands(op);
-        let base = match own_base {
-            None => base,
-            Some(OwnWrite::Put(value)) => Some(value),
-            Some(OwnWrite::Delete | OwnWrite::Merge(_)) => None,
-        };
-        let context = &self.core.base.context;
-        let lengths = operands.iter().map(|operand| operand.len());
-        let bytes = lengths.map(|len| len + OPERAND_BYTES_EXTRA).sum();
-        if bytes > context.fold_limits.read {
-            return Err(context.fold_limits.too_many(self.key, bytes));
-        }
-        fold(context, self.key, base, operands.len(), |places| {
-            for (place, operand) in places.iter_mut().zip(operands.iter().rev()) {
-                *place = operand;
-            }
-        })
-    }
+/// Which own write a cursor looks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OwnSeek<'k> {
+    /// The nearest at or after a key, or after it if the flag is set.
+    AtOrAfter(&'k [u8], bool),
+    /// The nearest at or before a key, or before it if the flag is set.
+    AtOrBefore(&'k [u8], bool),
+    First,
+    Last,
 }

@@ -6,7 +6,9 @@ use std::ops::Bound;
 use cairndb_base::Result;
 
 use crate::api::bounds::successor;
+use crate::api::cursor::Cursor;
 use crate::api::entries::Entries;
+use crate::api::keyspace::Keyspace;
 use crate::api::range::KeyRange;
 use crate::api::value::Value;
 use crate::api::walk::{Borrowed, Entry, Walk};
@@ -152,32 +154,71 @@ impl Transaction {
 
     /// Iterates over the entries whose keys are in `range`, in order, from either end.
     pub fn range(&self, range: impl KeyRange) -> TransactionIter<'_> {
-        let (from, to) = range.key_bounds();
-        let limits = Span {
-            from: from.map(<[u8]>::to_vec),
-            to: to.map(<[u8]>::to_vec),
-        };
-        let cursor = TransactionCursor::new(self, self.start().cursor(), limits);
-        TransactionIter(Entries::over_range(cursor, self.order(), &range))
+        self.range_of(self.start().cursor(), &range)
     }
 
     /// Iterates over the entries whose keys start with `prefix`. For databases with a custom
     /// comparator see [`Db::prefix`](crate::Db::prefix).
     pub fn prefix(&self, prefix: &[u8]) -> TransactionIter<'_> {
-        let cursor = TransactionCursor::new(self, self.start().cursor(), self.limits_of(prefix));
-        TransactionIter(Entries::over_prefix(cursor, self.order(), prefix))
+        self.prefix_of(self.start().cursor(), prefix)
     }
 
-    fn limits_of(&self, prefix: &[u8]) -> Span {
-        let to = if self.order().is_bytewise() {
+    /// Returns an unpositioned cursor over what the transaction sees in `keyspace`.
+    ///
+    /// # Errors
+    /// Same as [`Snapshot::cursor_in`](crate::Snapshot::cursor_in).
+    pub fn cursor_in(&self, keyspace: &Keyspace) -> Result<TransactionCursor<'_>> {
+        let base = self.start().cursor_in(keyspace)?;
+        Ok(TransactionCursor::new(self, base, Span::all()))
+    }
+
+    /// Iterates over the entries of `keyspace` whose keys are in `range`, in order, from either
+    /// end.
+    ///
+    /// # Errors
+    /// Same as [`Transaction::cursor_in`].
+    pub fn range_in(
+        &self,
+        keyspace: &Keyspace,
+        range: impl KeyRange,
+    ) -> Result<TransactionIter<'_>> {
+        Ok(self.range_of(self.start().cursor_in(keyspace)?, &range))
+    }
+
+    /// Iterates over the entries of `keyspace` whose keys start with `prefix`.
+    ///
+    /// # Errors
+    /// Same as [`Transaction::cursor_in`].
+    pub fn prefix_in(&self, keyspace: &Keyspace, prefix: &[u8]) -> Result<TransactionIter<'_>> {
+        Ok(self.prefix_of(self.start().cursor_in(keyspace)?, prefix))
+    }
+
+    fn range_of(&self, base: Cursor, range: &impl KeyRange) -> TransactionIter<'_> {
+        let (from, to) = range.key_bounds();
+        let limits = Span {
+            from: from.map(<[u8]>::to_vec),
+            to: to.map(<[u8]>::to_vec),
+            ..Span::all()
+        };
+        let order = base.order().clone();
+        let cursor = TransactionCursor::new(self, base, limits);
+        TransactionIter(Entries::over_range(cursor, &order, range))
+    }
+
+    fn prefix_of(&self, base: Cursor, prefix: &[u8]) -> TransactionIter<'_> {
+        let order = base.order().clone();
+        let to = if order.is_bytewise() {
             successor(prefix).map_or(Bound::Unbounded, Bound::Excluded)
         } else {
             Bound::Unbounded
         };
-        Span {
+        let limits = Span {
             from: Bound::Included(prefix.to_vec()),
             to,
-        }
+            ..Span::all()
+        };
+        let cursor = TransactionCursor::new(self, base, limits);
+        TransactionIter(Entries::over_prefix(cursor, &order, prefix))
     }
 }
 

@@ -7,10 +7,12 @@
 use std::cmp;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cairndb_base::{Error, Kind, Order, Result};
+use cairndb_base::{Error, Kind, Result};
 use cairndb_format::batch::Entry;
 
+use crate::api::access::Space;
 use crate::state::batch::{Mark, WriteBatch};
+use crate::state::sections::{Orders, StoredKey};
 use crate::transaction::sorted_ops::{OpPlace, SortedOps};
 
 /// Stands for "no operation".
@@ -67,7 +69,7 @@ static OWNERS: AtomicU64 = AtomicU64::new(0);
 /// The writes of a transaction.
 #[derive(Debug)]
 pub(crate) struct OwnWrites {
-    order: Order,
+    orders: Orders,
     batch: WriteBatch,
     ops: Vec<Op>,
     index: SortedOps,
@@ -92,9 +94,9 @@ pub(crate) enum OwnWrite<'a> {
 }
 
 impl OwnWrites {
-    pub(crate) fn new(order: Order) -> OwnWrites {
+    pub(crate) fn new(orders: Orders) -> OwnWrites {
         OwnWrites {
-            order,
+            orders,
             batch: WriteBatch::new(),
             ops: Vec::new(),
             index: SortedOps::default(),
@@ -117,13 +119,20 @@ impl OwnWrites {
     ///
     /// # Errors
     /// `InvalidArgument` if it exceeds a limit; it is then not added.
-    pub(crate) fn add(&mut self, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
+    pub(crate) fn add(
+        &mut self,
+        space: Space<'_>,
+        kind: Kind,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
         let mark = self.batch.mark();
-        match kind {
-            Kind::Put => self.batch.put(key, value),
-            Kind::Delete => self.batch.delete(key),
-            Kind::Merge => self.batch.merge(key, value),
-            Kind::Pointer => return Err(Error::invalid("a pointer is not a user's write")),
+        match (space, kind) {
+            (_, Kind::Pointer) => return Err(Error::invalid("a pointer is not a user's write")),
+            (Some(keyspace), _) => self.batch.add_in(keyspace, kind, key, value),
+            (None, Kind::Put) => self.batch.put(key, value),
+            (None, Kind::Delete) => self.batch.delete(key),
+            (None, Kind::Merge) => self.batch.merge(key, value),
         }
         if let Err(error) = self.batch.writer().check() {
             self.batch.truncate(&mark);
@@ -203,15 +212,22 @@ impl OwnWrites {
         entries.next().expect("an operation has an entry")
     }
 
+    /// Returns the stored key of `op`.
+    pub(crate) fn key(&self, op: u32) -> StoredKey<'_> {
+        StoredKey::of_entry(&self.entry(op))
+    }
+
+    fn compare(&self, op: u32, key: StoredKey<'_>) -> cmp::Ordering {
+        self.orders.compare(self.key(op), key)
+    }
+
     /// Adds all operations to the index.
     fn catch_up(&mut self) {
         while self.indexed < self.len() {
             let op = self.indexed;
-            let place = self.lower_bound(self.entry(op).key);
-            let same = self.index.get(place).filter(|other| {
-                let (key, other) = (self.entry(op).key, self.entry(*other).key);
-                self.order.compare(other, key).is_eq()
-            });
+            let place = self.lower_bound(self.key(op));
+            let same = self.index.get(place);
+            let same = same.filter(|other| self.compare(*other, self.key(op)).is_eq());
             if same.is_some() {
                 self.ops[op as usize].previous = self.index.replace(place, op);
             } else {
@@ -223,7 +239,7 @@ impl OwnWrites {
 
     fn unindex_last(&mut self) {
         let op = self.indexed - 1;
-        let place = self.lower_bound(self.entry(op).key);
+        let place = self.lower_bound(self.key(op));
         assert_eq!(
             self.index.get(place),
             Some(op),
@@ -238,26 +254,23 @@ impl OwnWrites {
         self.indexed = op;
     }
 
-    fn lower_bound(&self, key: &[u8]) -> OpPlace {
-        let order = &self.order;
-        self.index
-            .lower_bound(|op| order.compare(self.entry(op).key, key))
+    fn lower_bound(&self, key: StoredKey<'_>) -> OpPlace {
+        self.index.lower_bound(|op| self.compare(op, key))
     }
 
     /// Returns the newest operation on `key`.
-    pub(crate) fn find(&mut self, key: &[u8]) -> Option<u32> {
+    pub(crate) fn find(&mut self, key: StoredKey<'_>) -> Option<u32> {
         self.catch_up();
         let op = self.index.get(self.lower_bound(key))?;
-        let found = self.order.compare(self.entry(op).key, key);
-        found.is_eq().then_some(op)
+        self.compare(op, key).is_eq().then_some(op)
     }
 
     /// Returns the newest operation on the nearest key at or after `key`, or after it if `beyond`.
-    pub(crate) fn at_or_after(&mut self, key: &[u8], beyond: bool) -> Option<u32> {
+    pub(crate) fn at_or_after(&mut self, key: StoredKey<'_>, beyond: bool) -> Option<u32> {
         self.catch_up();
         let place = self.lower_bound(key);
         let op = self.index.get(place)?;
-        if beyond && self.order.compare(self.entry(op).key, key).is_eq() {
+        if beyond && self.compare(op, key).is_eq() {
             return self.index.get_after(place);
         }
         Some(op)
@@ -265,13 +278,13 @@ impl OwnWrites {
 
     /// Returns the newest operation on the nearest key at or before `key`, or before it if
     /// `beyond`.
-    pub(crate) fn at_or_before(&mut self, key: &[u8], beyond: bool) -> Option<u32> {
+    pub(crate) fn at_or_before(&mut self, key: StoredKey<'_>, beyond: bool) -> Option<u32> {
         self.catch_up();
         let place = self.lower_bound(key);
         let at = self
             .index
             .get(place)
-            .filter(|op| !beyond && self.order.compare(self.entry(*op).key, key).is_eq());
+            .filter(|op| !beyond && self.compare(*op, key).is_eq());
         at.or_else(|| self.index.get_before(place))
     }
 
@@ -280,12 +293,6 @@ impl OwnWrites {
         self.catch_up();
         self.index
             .get(self.index.lower_bound(|_| cmp::Ordering::Equal))
-    }
-
-    /// Returns the newest operation on the last key.
-    pub(crate) fn last(&mut self) -> Option<u32> {
-        self.catch_up();
-        self.index.last()
     }
 
     /// Returns what `op`, the newest operation on its key, does.

@@ -21,6 +21,7 @@ use crate::engine::core::Core;
 use crate::log::commit::Commit;
 use crate::read::conflicts::Span;
 use crate::state::batch::WriteBatch;
+use crate::state::sections::Section;
 use crate::transaction::commit::{Dependencies, commit};
 use crate::transaction::ends::{current_entry, entry_at};
 use crate::transaction::popped::KeyEnd;
@@ -42,7 +43,7 @@ impl KeptCursor {
     /// Returns a cursor at the newest state, not positioned.
     fn new(core: &Core) -> Box<KeptCursor> {
         // The fork counts its reference to the view, as a cursor that is kept must.
-        let cursor = Cursor::new(core, None).fork();
+        let cursor = Cursor::new(core, None, None).fork();
         Box::new(KeptCursor {
             checked: cursor.seq(),
             cursor,
@@ -234,10 +235,12 @@ impl Db {
             let key = Bound::Included(entry.0.to_vec());
             reads.add_span(match end {
                 KeyEnd::First => Span {
+                    section: Section::Default,
                     from: Bound::Unbounded,
                     to: key,
                 },
                 KeyEnd::Last => Span {
+                    section: Section::Default,
                     from: key,
                     to: Bound::Unbounded,
                 },

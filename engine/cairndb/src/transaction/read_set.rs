@@ -1,6 +1,10 @@
 //! `ReadSet`: the keys and ranges that a transaction depends on.
 
+use std::sync::Arc;
+
 use crate::read::conflicts::Span;
+use crate::state::keyspaces::KeyspaceState;
+use crate::state::sections::{Section, StoredKey};
 
 /// Number of keys at which duplicates are removed for the first time.
 const KEYS_BEFORE_SORT: usize = 1024;
@@ -8,13 +12,15 @@ const KEYS_BEFORE_SORT: usize = 1024;
 /// Keys and ranges that must not have changed when the transaction is committed.
 #[derive(Debug)]
 pub(crate) struct ReadSet {
-    /// All keys, one after another.
+    /// All keys, one after another, each after the number of its section.
     bytes: Vec<u8>,
     /// End of each key.
     ends: Vec<usize>,
     /// Number of keys at which duplicates are removed next.
     sort_at: usize,
     spans: Vec<Span>,
+    /// Keyspaces that were read.
+    keyspaces: Vec<Arc<KeyspaceState>>,
 }
 
 impl Default for ReadSet {
@@ -24,6 +30,7 @@ impl Default for ReadSet {
             ends: Vec::new(),
             sort_at: KEYS_BEFORE_SORT,
             spans: Vec::new(),
+            keyspaces: Vec::new(),
         }
     }
 }
@@ -31,12 +38,24 @@ impl Default for ReadSet {
 impl ReadSet {
     /// Adds a key. Memory stays proportional to the number of different keys.
     #[inline]
-    pub(crate) fn add_key(&mut self, key: &[u8]) {
-        self.bytes.extend_from_slice(key);
+    pub(crate) fn add_key(&mut self, key: StoredKey<'_>) {
+        self.bytes.push(key.section as u8);
+        self.bytes.extend_from_slice(key.bytes);
         self.ends.push(self.bytes.len());
         if self.ends.len() >= self.sort_at {
             self.remove_duplicates();
         }
+    }
+
+    /// Adds a keyspace, which must not be dropped either.
+    pub(crate) fn add_keyspace(&mut self, keyspace: &Arc<KeyspaceState>) {
+        if !self.keyspaces.iter().any(|it| Arc::ptr_eq(it, keyspace)) {
+            self.keyspaces.push(Arc::clone(keyspace));
+        }
+    }
+
+    pub(crate) fn keyspaces(&self) -> &[Arc<KeyspaceState>] {
+        &self.keyspaces
     }
 
     /// Adds a range, and returns its index for [`ReadSet::narrow`].
@@ -71,7 +90,15 @@ impl ReadSet {
         }
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = StoredKey<'_>> {
+        self.records().filter_map(|record| {
+            let (section, bytes) = record.split_first()?;
+            let section = Section::of_table(*section);
+            Some(StoredKey { section, bytes })
+        })
+    }
+
+    fn records(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let keys = starts.zip(&self.ends);
         keys.map(|(start, end)| &self.bytes[start..*end])
@@ -87,7 +114,7 @@ impl ReadSet {
 
     #[cold]
     fn remove_duplicates(&mut self) {
-        let mut keys: Vec<&[u8]> = self.keys().collect();
+        let mut keys: Vec<&[u8]> = self.records().collect();
         keys.sort_unstable();
         keys.dedup();
         let bytes = keys.concat();
@@ -104,16 +131,16 @@ impl ReadSet {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEYS_BEFORE_SORT, ReadSet};
+    use super::{KEYS_BEFORE_SORT, ReadSet, StoredKey};
 
     #[test]
     fn a_key_that_is_read_often_is_kept_a_few_times() {
         let mut reads = ReadSet::default();
         for turn in 0..10 * KEYS_BEFORE_SORT {
-            reads.add_key(&[u8::try_from(turn % 3).unwrap(); 5]);
+            reads.add_key(StoredKey::plain(&[u8::try_from(turn % 3).unwrap(); 5]));
         }
         assert!(reads.key_count() < KEYS_BEFORE_SORT);
-        let mut keys: Vec<&[u8]> = reads.keys().collect();
+        let mut keys: Vec<&[u8]> = reads.keys().map(|key| key.bytes).collect();
         keys.sort_unstable();
         keys.dedup();
         assert_eq!(keys, [[0; 5], [1; 5], [2; 5]]);

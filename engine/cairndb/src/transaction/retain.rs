@@ -5,6 +5,7 @@ use cairndb_base::{ErrorKind, Result};
 use crate::api::db::Db;
 use crate::api::range::KeyRange;
 use crate::state::batch::WriteBatch;
+use crate::state::sections::StoredKey;
 use crate::transaction::commit::{Dependencies, commit};
 use crate::transaction::handle::Transaction;
 use crate::transaction::read_set::ReadSet;
@@ -24,7 +25,7 @@ struct Deletions {
 impl Deletions {
     fn add(&mut self, key: &[u8]) {
         self.batch.delete(key);
-        self.reads.add_key(key);
+        self.reads.add_key(StoredKey::plain(key));
     }
 
     fn are_enough(&self) -> bool {
@@ -122,7 +123,7 @@ impl Db {
             Err(error) => return core.base.context.with_directory(Err(error)),
         }
         let mut removed = 0;
-        for key in deletions.reads.keys() {
+        for key in deletions.reads.keys().map(StoredKey::users) {
             removed += self.transact(|transaction| {
                 let value = transaction.get(key)?;
                 let Some(value) = value.filter(|value| !keep(key, value)) else {

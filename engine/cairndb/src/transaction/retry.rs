@@ -5,6 +5,7 @@ use cairndb_base::{ErrorKind, Result};
 use crate::api::db::Db;
 use crate::api::value::Value;
 use crate::state::batch::WriteBatch;
+use crate::state::sections::StoredKey;
 use crate::transaction::commit::{Dependencies, commit};
 use crate::transaction::handle::Transaction;
 use crate::transaction::read_set::ReadSet;
@@ -90,7 +91,7 @@ impl Db {
             Some(value) => batch.put(key, value),
             None => batch.delete(key),
         }
-        reads.add_key(key);
+        reads.add_key(StoredKey::plain(key));
         let core = self.core();
         let durability = core.base.settings.durability;
         let mut attempts = ATTEMPTS_MAX;

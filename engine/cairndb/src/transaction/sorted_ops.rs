@@ -60,11 +60,6 @@ impl SortedOps {
         }
     }
 
-    /// Returns the last operation.
-    pub(crate) fn last(&self) -> Option<u32> {
-        self.leaves.last()?.last().copied()
-    }
-
     /// Inserts `op` at `place`, which [`SortedOps::lower_bound`] returned for its key.
     pub(crate) fn insert(&mut self, place: OpPlace, op: u32) {
         // A key after all others continues the last leaf.

@@ -263,17 +263,16 @@ impl ValueGc<'_> {
         let run = &state.version.runs[at];
         let victims = state.version.values_among(&state.value_gc.victims);
         let plan = CompactionPlan {
-            inputs: vec![Run::new(run.id, tables, &self.compactor.base.context.order)],
-            target: run.id,
-            bottom: at + 1 == state.version.runs.len(),
-            waited_for: false,
-            when_idle: false,
             relocation: Some(Arc::new(Relocation::new(
                 victims,
                 Arc::clone(self.compactor.disk.value_files.moved()),
                 self.compactor.base.encodes(),
             ))),
-            hiders: Vec::new(),
+            ..CompactionPlan::in_place(
+                vec![Run::new(run.id, tables, &self.compactor.base.opener.orders)],
+                run.id,
+                at + 1 == state.version.runs.len(),
+            )
         };
         state.value_gc.first_copies = self.compactor.disk.value_files.moved().active();
         Some(state.begin_compaction(plan))

@@ -4,20 +4,26 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cairndb_base::{Error, ErrorKind, Result, SeqNo, watch};
+use cairndb_base::{Error, ErrorKind, Kind, Result, SeqNo, watch};
 use cairndb_env::sync::MutexGuard;
 use cairndb_env::{Background, Dir, Env, Origin, forked};
+use cairndb_files::OutputSettings;
 use cairndb_format::manifest::VersionEdit;
 use cairndb_format::table::Compression;
 use std::fmt;
 use std::time::Duration;
 
+use crate::jobs::rules::Rules;
+use crate::read::view::Readers;
+use crate::state::batch::WriteBatch;
 use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
 use crate::state::health::Health;
+use crate::state::keyspaces::{KeyspaceState, Keyspaces};
+use crate::state::sections::{Section, Sections, StoredKey};
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
-use crate::state::version::Version;
+use crate::state::version::{Values, Version};
 use crate::versions::edits::edit_of;
 use crate::versions::engine_state::EngineState;
 use crate::versions::settings::Settings;
@@ -31,7 +37,10 @@ pub(crate) struct Base {
     /// Process that opened the database.
     pub(crate) origin: Origin,
     pub(crate) settings: Settings,
+    /// What reads in the default section need.
     pub(crate) context: Arc<ReadContext>,
+    pub(crate) contexts: Sections<Arc<ReadContext>>,
+    pub(crate) keyspaces: Arc<Keyspaces>,
     pub(crate) health: Arc<Health>,
     pub(crate) stats: Stats,
     pub(crate) snapshots: Snapshots,
@@ -51,7 +60,7 @@ impl Base {
         VersionEdit {
             next_file: Some(self.next_file.load(Ordering::Relaxed)),
             last_seq: Some(last_seq),
-            ..edit_of(version, &self.context, stored_operator)
+            ..edit_of(version, &self.context, stored_operator, &self.keyspaces)
         }
     }
 
@@ -108,6 +117,79 @@ impl Base {
     /// Returns whether tables store values compressed.
     pub(crate) fn encodes(&self) -> bool {
         self.settings.output.compression == Compression::Adaptive
+    }
+
+    /// Checks that the merge operators accept every operand of a batch.
+    ///
+    /// # Errors
+    /// `InvalidArgument` without an operator, otherwise the operator's error.
+    pub(crate) fn check_operands(&self, batch: &WriteBatch) -> Result<()> {
+        for entry in batch.writer() {
+            let entry = entry?;
+            if entry.kind != Kind::Merge {
+                continue;
+            }
+            match StoredKey::of_entry(&entry).keyspace() {
+                0 => self.context.check_operand(entry.value)?,
+                number => match self.keyspaces.get(number) {
+                    Some(keyspace) => keyspace.check_operand(entry.value)?,
+                    None => return Err(foreign_keyspace()),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that keyspaces belong to this database.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if one does not.
+    pub(crate) fn check_ours(&self, keyspaces: &[Arc<KeyspaceState>]) -> Result<()> {
+        keyspaces.iter().try_for_each(|keyspace| {
+            let ours = self.keyspaces.get(keyspace.record.number);
+            let is_ours = ours.is_some_and(|ours| Arc::ptr_eq(&ours, keyspace));
+            if is_ours {
+                Ok(())
+            } else {
+                Err(foreign_keyspace())
+            }
+        })
+    }
+
+    /// Returns the rules of a job over keys of `section` up to `end`.
+    pub(crate) fn rules(
+        &self,
+        section: Section,
+        bottom: bool,
+        values: Arc<Values>,
+        end: Option<Vec<u8>>,
+    ) -> Rules {
+        // Before the keyspaces are read: a drop in between is then noticed.
+        let drops = self.keyspaces.drops();
+        Rules {
+            snapshots: self.readable_at(),
+            bottom,
+            context: (*self.contexts[section]).clone(),
+            values,
+            end,
+            live: (section != Section::Default).then(|| self.keyspaces.live()),
+            drops,
+        }
+    }
+
+    /// Returns how tables of `section` are written.
+    pub(crate) fn output(&self, section: Section) -> OutputSettings {
+        self.settings
+            .output_in(section, &self.opener.orders[section], &self.keyspaces)
+    }
+
+    /// Maintains the views of all sections from now on.
+    pub(crate) fn begin_keyspaces(&self) {
+        let shared = self.versions.view().readers.clone();
+        self.versions.begin_keyspaces(|section, number| {
+            let context = Arc::clone(&self.contexts[section]);
+            Readers::new(context, &shared.health, &shared.compaction_trigger, number)
+        });
     }
 
     /// Takes a snapshot of everything published.
@@ -218,6 +300,11 @@ impl fmt::Debug for Base {
             .field("dir", &self.dir.path())
             .finish_non_exhaustive()
     }
+}
+
+#[cold]
+fn foreign_keyspace() -> Error {
+    Error::invalid("the keyspace belongs to another database")
 }
 
 /// Maximum length used as the base for fractions of a value file, which may be longer.

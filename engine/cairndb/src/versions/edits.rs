@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use cairndb_format::manifest::VersionEdit;
 
 use crate::state::context::ReadContext;
+use crate::state::keyspaces::Keyspaces;
 use crate::state::version::Version;
 
 /// Returns the edit that builds `version` from an empty one, except for numbers and the log.
@@ -12,6 +13,7 @@ pub(crate) fn edit_of(
     version: &Version,
     context: &ReadContext,
     stored_operator: Option<&str>,
+    keyspaces: &Keyspaces,
 ) -> VersionEdit {
     let operator = context.merge_operator.as_ref();
     let operator = operator.map(|operator| operator.name());
@@ -27,6 +29,8 @@ pub(crate) fn edit_of(
         added_values: version.values.keys().copied().collect(),
         settled_values: settled.map(|handle| handle.number).collect(),
         value_sizes: whole.filter(|(_, bytes)| *bytes > 0).collect(),
+        created_keyspaces: keyspaces.records(),
+        dropped_keyspaces: keyspaces.last_numbers(),
         ..VersionEdit::default()
     }
 }

@@ -31,22 +31,22 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, SEQ_MAX, SeqNo};
 use cairndb_env::FileSync;
-use cairndb_mem::Memtable;
 
 use crate::jobs::job::Outcome;
 use crate::jobs::plan::CompactionPlan;
 use crate::jobs::relocation::ValueGcState;
 use crate::log::commit::{MemtableValues, SealedMemtable};
 use crate::state::budget::Budget;
+use crate::state::memtables::Memtables;
 use crate::state::squeezes::Squeezes;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::idle::Idle;
 use crate::versions::settings::Settings;
 
-/// A full memtable that waits for its flush.
+/// Full memtables that wait for their flush.
 #[derive(Clone, Debug)]
 pub(crate) struct ImmutableMemtable {
-    pub(crate) mem: Arc<Memtable>,
+    pub(crate) mem: Memtables,
     /// Number of bytes of its records in the log.
     pub(crate) logged: u64,
     /// First segment that holds one of its records; `None` if it was not logged.
@@ -178,6 +178,15 @@ pub(crate) struct Compactions {
     pub(crate) unreadable: BTreeMap<u64, u32>,
 }
 
+/// Numbers of drops of keyspaces up to which the tables were searched for what is left.
+#[derive(Debug, Default)]
+pub(crate) struct EndedKeyspaces {
+    /// No table holds nothing but their entries.
+    pub(crate) whole: u64,
+    /// No table is known to hold one.
+    pub(crate) partial: u64,
+}
+
 /// State of the background threads.
 #[derive(Debug, Default)]
 pub(crate) struct Background {
@@ -205,7 +214,7 @@ pub(crate) struct BatchParts {
 /// The state guarded by the state lock.
 #[derive(Debug)]
 pub(crate) struct EngineState {
-    pub(crate) mutable: Arc<Memtable>,
+    pub(crate) mutable: Memtables,
     /// Oldest first.
     pub(crate) immutables: VecDeque<ImmutableMemtable>,
     /// The newest version.
@@ -215,6 +224,7 @@ pub(crate) struct EngineState {
     pub(crate) durable: DurableState,
     pub(crate) flushes: Flushes,
     pub(crate) compactions: Compactions,
+    pub(crate) ended: EndedKeyspaces,
     pub(crate) value_gc: ValueGcState,
     pub(crate) squeezes: Squeezes,
     pub(crate) background: Background,

@@ -11,6 +11,7 @@ use cairndb_format::table::Table;
 
 use crate::jobs::job::{NewTable, Outcome};
 use crate::jobs::plan::CompactionPlan;
+use crate::state::sections::StoredKey;
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::base::Base;
@@ -93,7 +94,7 @@ impl Installer {
             immutables > 0 && taken.all(|immutable| immutable.flush.is_some()),
             "only memtables that a flush has taken are replaced by its tables"
         );
-        let mut version = (*state.version).clone();
+        let (mut version, drops) = ((*state.version).clone(), outcome.drops);
         let mut added = Vec::new();
         Self::count_dead(&version, &outcome);
         if !outcome.tables.is_empty() {
@@ -131,7 +132,7 @@ impl Installer {
             left.all(|seq| flushed.last_seq < seq),
             "a memtable that is left is newer than what was flushed"
         );
-        self.install(state, version, added, flushed);
+        self.install(state, version, added, flushed, drops);
     }
 
     /// Chooses the run of flushed tables. If they share no key with any table, they join the last
@@ -145,24 +146,22 @@ impl Installer {
         tables: Vec<NewTable>,
         inputs: JobInputs,
     ) -> Vec<Added> {
-        let order = &self.base.context.order;
+        let orders = &self.base.opener.orders;
         let alone = tables.iter().all(|table| {
-            let (smallest, largest) = (&table.record.smallest, &table.record.largest);
+            let (smallest, largest) = (table.smallest(), table.largest());
             version
                 .runs
                 .iter()
-                .all(|run| run.overlapping(order, smallest, largest).is_empty())
+                .all(|run| run.overlapping(orders, smallest, largest).is_empty())
         });
         // A running compaction may fill the gap into which these tables would go, but not the range
         // after every key.
-        let after = |smallest: &[u8]| {
+        let after = |smallest: StoredKey<'_>| {
             let mut last = version.runs.iter().filter_map(|run| run.tables().last());
-            last.all(|table| order.compare(&table.record.largest, smallest).is_lt())
+            last.all(|table| orders.compare(table.largest(), smallest).is_lt())
         };
-        let safe = !state.is_compacting()
-            || tables
-                .first()
-                .is_some_and(|table| after(&table.record.smallest));
+        let safe =
+            !state.is_compacting() || tables.first().is_some_and(|table| after(table.smallest()));
         if alone
             && safe
             && let Some(last) = version.runs.last_mut()
@@ -197,10 +196,8 @@ impl Installer {
     fn may_continue(&self, state: &EngineState, newest: &Run, tables: &[NewTable]) -> bool {
         let after = match (newest.tables().last(), tables.first()) {
             (Some(last), Some(first)) => {
-                let order = &self.base.context.order;
-                order
-                    .compare(&last.record.largest, &first.record.smallest)
-                    .is_lt()
+                let orders = &self.base.opener.orders;
+                orders.compare(last.largest(), first.smallest()).is_lt()
             }
             _ => false,
         };
@@ -218,7 +215,8 @@ impl Installer {
     /// Otherwise their first reader would wait for a dozen system calls, for the check of filter
     /// and fence index, and for a page fault per page.
     pub(crate) fn open_for_readers(&self, outcome: &mut Outcome) {
-        if !self.base.versions.view().was_read() && self.compacting.load(Ordering::Relaxed) == 0 {
+        let was_read = self.base.versions.views().any(|view| view.was_read());
+        if !was_read && self.compacting.load(Ordering::Relaxed) == 0 {
             return;
         }
         for written in &mut outcome.tables {
@@ -264,7 +262,7 @@ impl Installer {
     /// Returns `run` with the tables `added`, which share no key with it.
     fn extended(&self, run: &Run, added: &[Added]) -> Run {
         let tables = added.iter().map(|added| Arc::clone(&added.table));
-        run.appended(tables, &self.base.context.order)
+        run.appended(tables, &self.base.opener.orders)
             .unwrap_or_else(|| self.with_tables(run.id, run.tables().to_vec(), added))
     }
 
@@ -272,7 +270,7 @@ impl Installer {
     fn with_tables(&self, id: u64, there: Vec<Arc<TableHandle>>, added: &[Added]) -> Run {
         let mut tables = there;
         tables.extend(added.iter().map(|added| Arc::clone(&added.table)));
-        Run::new(id, tables, &self.base.context.order)
+        Run::new(id, tables, &self.base.opener.orders)
     }
 
     /// Replaces the inputs of a compaction with its output. Tables that a flush has since added to
@@ -295,7 +293,7 @@ impl Installer {
             values: Arc::clone(&state.version.values),
         };
         Self::count_dead(&version, &outcome);
-        let inputs = JobInputs::of(plan, &outcome);
+        let (inputs, drops) = (JobInputs::of(plan, &outcome), outcome.drops);
         let mut added = self.handles(plan.target, outcome.tables, inputs);
         let mut moved = Vec::new();
         for run in &state.version.runs {
@@ -319,7 +317,7 @@ impl Installer {
                 }
                 self.with_tables(plan.target, left, &added)
             } else {
-                Run::new(run.id, left, &self.base.context.order)
+                Run::new(run.id, left, &self.base.opener.orders)
             };
             if !next.tables().is_empty() {
                 version.runs.push(Arc::new(next));
@@ -332,7 +330,7 @@ impl Installer {
             first_values: None,
         };
         if self.is_in_order(state, &version) {
-            self.install(state, version, added, flushed);
+            self.install(state, version, added, flushed, drops);
         }
     }
 
@@ -347,7 +345,7 @@ impl Installer {
     /// Returns whether `version` may replace the newest version. If not, a job violated the order:
     /// none of its output may reach the manifest, and the handle is poisoned.
     fn is_in_order(&self, state: &EngineState, version: &Version) -> bool {
-        let checked = version.check_since(&state.version, &self.base.context.order);
+        let checked = version.check_since(&state.version, &self.base.opener.orders);
         let right = checked
             .map_err(|error| self.base.health.poison(error))
             .is_ok();
@@ -363,6 +361,7 @@ impl Installer {
         version: Version,
         added: Vec<Added>,
         flushed: Flushed,
+        drops: u64,
     ) {
         self.base
             .opener
@@ -382,6 +381,9 @@ impl Installer {
             version.names_values_of(added.iter().map(|it| &it.table.record)),
             "a new table points only to value files of its version"
         );
+        if drops != self.base.keyspaces.drops() {
+            self.base.keyspaces.note_late_tables(next_file);
+        }
         state.version = Arc::new(version);
         state.durable.installed += 1;
         state.background.idle.disturb();

@@ -1,8 +1,14 @@
 //! `Settings`: the settings of an open database, and the limits that follow from them.
 
+use std::sync::Arc;
+
+use cairndb_base::Order;
+use cairndb_files::{OutputSettings, TableClasses};
+
 use crate::state::budget::Budget;
+use crate::state::keyspaces::Keyspaces;
 use crate::state::options::{Durability, WriteOptions};
-use cairndb_files::OutputSettings;
+use crate::state::sections::Section;
 
 /// Settings that are fixed when the database is opened.
 #[derive(Debug)]
@@ -16,6 +22,22 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Returns how tables of `section` are written.
+    pub(crate) fn output_in(
+        &self,
+        section: Section,
+        order: &Order,
+        keyspaces: &Arc<Keyspaces>,
+    ) -> OutputSettings {
+        let mut output = self.output.clone();
+        if section != Section::Default {
+            output.order = order.clone();
+            output.section = section as u8;
+            output.classes = Some(Arc::clone(keyspaces) as Arc<dyn TableClasses>);
+        }
+        output
+    }
+
     /// Returns the durability of a write with `options`.
     pub(crate) fn durability_of(&self, options: WriteOptions) -> Durability {
         options.durability.unwrap_or(self.durability)

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use cairndb_mem::{ChunkPool, Memtable};
+use cairndb_mem::{ChunkPool, MemWriter, Memtable};
 
 use crate::compaction::tables::Tables;
 use crate::log::commit::{Commit, SealedMemtable};
+use crate::log::payload::Payload;
+use crate::state::memtables::{MemWriters, Memtables};
+use crate::state::sections::Section;
 use crate::state::stats::StallReason;
 use crate::versions::base::Base;
 use crate::versions::engine_state::{
@@ -59,7 +62,7 @@ impl Sealer {
         {
             return Some(StallReason::Memtable);
         }
-        let filled = self.replace(commit, &mut state);
+        let filled = self.replace(commit, &mut state, false);
         state.immutables.push_back(ImmutableMemtable::from(filled));
         // Nothing else wakes an idle worker, which also flushes a small number of memtables.
         let rested = state.background.idle.disturb();
@@ -70,12 +73,22 @@ impl Sealer {
         None
     }
 
-    /// Replaces the mutable memtable, and returns the old one.
-    fn replace(&self, commit: &mut Commit, state: &mut EngineState) -> SealedMemtable {
-        let hint = commit.mutable.next_prefix().to_vec();
-        let order = self.base.context.order.clone();
-        let capacity = self.base.settings.budget.memtable;
-        let (mutable, writer) = Memtable::pooled(&self.pool, order, hint, capacity);
+    /// Replaces the mutable memtables, and empty ones only if `fresh` is set. Returns the old ones.
+    fn replace(&self, commit: &mut Commit, state: &mut EngineState, fresh: bool) -> SealedMemtable {
+        let (mut mutable, mut writers) = (Memtables::default(), MemWriters::default());
+        for section in Section::ALL {
+            let Some(before) = commit.mutable.part(section) else {
+                continue;
+            };
+            // An empty one goes on, so that idle sections do not take memory at each seal.
+            let writer = if before.is_empty() && !fresh {
+                commit.take_memtable(section)
+            } else {
+                self.memtable(section, before.next_prefix().to_vec())
+            };
+            mutable.add(section, Arc::clone(writer.table()));
+            writers.add(section, writer);
+        }
         let newest = state
             .immutables
             .back()
@@ -84,8 +97,28 @@ impl Sealer {
             commit.mutable.is_empty() || newest.is_none_or(|seq| seq < commit.mutable.seq_min()),
             "memtables are sealed in the order of their writes"
         );
-        state.mutable = Arc::clone(&mutable);
-        commit.replace_memtable(mutable, writer)
+        state.mutable = mutable.clone();
+        commit.replace_memtables(mutable, writers)
+    }
+
+    fn memtable(&self, section: Section, hint: Vec<u8>) -> MemWriter {
+        let order = self.base.opener.orders[section].clone();
+        let capacity = self.base.settings.budget.memtable;
+        Memtable::pooled(&self.pool, order, hint, capacity).1
+    }
+
+    /// Adds the memtables of sections that `payload` is the first to write to since the last seal.
+    pub(crate) fn add_memtables(&self, commit: &mut Commit, payload: &Payload<'_>) {
+        let missing: Vec<Section> = commit.missing_memtables(payload).collect();
+        if missing.is_empty() {
+            return;
+        }
+        for section in missing {
+            commit.add_memtable(section, self.memtable(section, Vec::new()));
+        }
+        let mut state = self.base.versions.lock();
+        state.mutable = commit.mutable.clone();
+        self.base.versions.publish_view(&state);
     }
 
     /// Prepares for a batch of `count` entries that is inserted in parts. From here on, new views
@@ -102,7 +135,7 @@ impl Sealer {
             last: commit.last_seq + count,
             open: true,
         });
-        let empty = self.replace(commit, &mut state);
+        let empty = self.replace(commit, &mut state, true);
         assert!(empty.mem.is_empty(), "nothing is lost");
         self.base.versions.publish_view(&state);
     }
@@ -126,7 +159,7 @@ impl Sealer {
         {
             return false;
         }
-        let filled = self.replace(commit, &mut state);
+        let filled = self.replace(commit, &mut state, true);
         state.immutables.push_back(ImmutableMemtable::from(filled));
         self.base.versions.publish_view(&state);
         if self.tables.flusher.flush_wanted(&state, budget.flush) {

@@ -25,6 +25,7 @@ use crate::log::payload::Payload;
 use crate::space::space_maker::SpaceMaker;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
+use crate::state::sections::StoredKey;
 use crate::state::stats::{StallReason, Stats};
 use crate::versions::base::Base;
 use crate::write::long_batches::{LongBatches, long_batch};
@@ -54,6 +55,7 @@ fn needs_preparation(
     commit.closing
         || commit.wakes_worker
         || long_batch(commit, payload, flush_max).is_some()
+        || !commit.has_memtables(payload)
         || !commit.memtable_fits(payload, logged)
         || logged && !commit.segment_fits(payload.record_bytes())
 }
@@ -102,48 +104,27 @@ impl Writer {
         }
     }
 
-    /// Writes one entry.
+    /// Writes one entry, if `precondition` holds at that moment.
+    #[inline]
     pub(crate) fn write_one(
         &self,
         kind: Kind,
-        key: &[u8],
+        key: StoredKey<'_>,
         value: &[u8],
         durability: Durability,
+        precondition: Option<Precondition<'_>>,
     ) -> Result<()> {
-        if key.len() > KEY_BYTES_MAX {
-            return Err(Error::invalid("the key is longer than 64 MiB").found(key.len()));
+        let users = key.users();
+        if users.len() > KEY_BYTES_MAX {
+            return Err(Error::invalid("the key is longer than 64 MiB").found(users.len()));
         }
         if value.len() > VALUE_BYTES_MAX {
             return Err(Error::invalid("the value is longer than 1 GiB").found(value.len()));
         }
         if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
-            return self.write_large(key, value, durability);
+            return self.write_large(key, value, durability, precondition);
         }
-        self.write_payload(&Payload::One { kind, key, value }, durability, None)
-    }
-
-    /// Deletes `key`, which exists, if `precondition` holds at that moment.
-    pub(crate) fn delete_if(
-        &self,
-        key: &[u8],
-        durability: Durability,
-        precondition: Precondition<'_>,
-    ) -> Result<()> {
-        let (kind, value) = (Kind::Delete, &[][..]);
-        let payload = Payload::One { kind, key, value };
-        self.write_payload(&payload, durability, Some(precondition))
-    }
-
-    /// Writes an operand that the merge operator accepts. Separate from [`Writer::write_one`], so
-    /// that a put need not check for operands.
-    pub(crate) fn write_operand(
-        &self,
-        key: &[u8],
-        operand: &[u8],
-        durability: Durability,
-    ) -> Result<()> {
-        self.base.context.check_operand(operand)?;
-        self.write_one(Kind::Merge, key, operand, durability)
+        self.write_payload(&Payload::One { kind, key, value }, durability, precondition)
     }
 
     /// Writes a batch atomically, if `precondition` holds at that moment. The batch may be empty
@@ -165,8 +146,19 @@ impl Writer {
             };
         }
         if batch.has_merges() {
-            self.base.context.check_operands(batch)?;
+            self.base.check_operands(batch)?;
         }
+        let keyspaces = batch.keyspaces();
+        self.base.check_ours(keyspaces)?;
+        let exist = |commit: &Commit| {
+            keyspaces.iter().try_for_each(|keyspace| keyspace.check())?;
+            precondition.map_or(Ok(()), |holds| holds(commit))
+        };
+        let precondition = if keyspaces.is_empty() {
+            precondition
+        } else {
+            Some(&exist as _)
+        };
         if !batch.has_large() {
             return self.write_payload(&Payload::Many(batch.writer()), durability, precondition);
         }
@@ -260,10 +252,10 @@ impl Writer {
                 self.relieve_stall(reason)?;
                 continue;
             }
+            self.sealer.add_memtables(&mut commit, payload);
             if is_long(&commit) {
-                self.disk
-                    .reserve
-                    .check_disk_space_for_batch(payload, logged)?;
+                let reserve = &self.disk.reserve;
+                reserve.check_disk_space_for_batch(payload, logged)?;
             }
             if rotates {
                 if self.log_holds_up(&commit) {

@@ -10,7 +10,7 @@ use cairndb_sim::SimEnv;
 
 use crate::{Reverse, all, appending, fails, fails_with, in_memory, mem_db, paths, real_dir};
 
-fn repair_to(options: &Options, target: &str) -> cairndb::Result<cairndb::RepairReport> {
+pub(crate) fn repair_to(options: &Options, target: &str) -> cairndb::Result<cairndb::RepairReport> {
     cairndb::repair("/db", target, &RepairOptions::new(options))
 }
 
@@ -241,9 +241,9 @@ fn unnamed_tables_are_included_only_on_request() {
 }
 
 /// Files by name.
-type Files = std::collections::BTreeMap<String, Vec<u8>>;
+pub(crate) type Files = std::collections::BTreeMap<String, Vec<u8>>;
 
-fn files_of(dir: &dyn Dir) -> Files {
+pub(crate) fn files_of(dir: &dyn Dir) -> Files {
     let read = |name: String| {
         let file = dir.open_read(&name).unwrap();
         let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];

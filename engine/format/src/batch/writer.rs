@@ -26,6 +26,8 @@ pub struct BatchWriter {
     entries: Vec<u8>,
     count: u64,
     long_value_bytes: usize,
+    /// Whether an entry of a keyspace was ever added.
+    in_keyspaces: bool,
     excess: Option<Excess>,
 }
 
@@ -95,9 +97,16 @@ impl BatchWriter {
     /// Like [`BatchWriter::add`], to the keyspace with this number, which is not 0.
     pub fn add_in(&mut self, kind: Kind, number: u32, key: &[u8], value: &[u8]) {
         debug_assert!(number > 0, "0 is the default keyspace");
+        self.in_keyspaces = true;
         let [a, b, c, d] = keyspace_prefix(number);
         let head = |key_len| [kind as u8 | IN_KEYSPACE, key_len, a, b, c, d];
         self.add_entry(kind, head, key, value);
+    }
+
+    /// Returns whether entries of keyspaces were added since the batch was last cleared.
+    #[inline]
+    pub fn has_keyspaces(&self) -> bool {
+        self.in_keyspaces
     }
 
     /// Adds an entry that begins with what `head` returns: the number of its kind, the given length
@@ -185,6 +194,7 @@ impl BatchWriter {
         self.entries.extend_from_slice(&other.entries);
         self.count += other.count;
         self.long_value_bytes += other.long_value_bytes;
+        self.in_keyspaces |= other.in_keyspaces;
         self.excess = self.excess.or(other.excess);
     }
 
@@ -210,6 +220,7 @@ impl BatchWriter {
         self.entries.clear();
         self.count = 0;
         self.long_value_bytes = 0;
+        self.in_keyspaces = false;
         self.excess = None;
     }
 

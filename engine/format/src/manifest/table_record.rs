@@ -3,7 +3,7 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use cairndb_base::coding::{put_bytes, put_varint};
-use cairndb_base::limits::KEY_BYTES_MAX;
+use cairndb_base::limits::STORED_KEY_BYTES_MAX;
 use cairndb_base::{Error, ErrorKind, Result, SEQ_MAX};
 
 use crate::input::Input;
@@ -145,7 +145,7 @@ fn hidden_versions(body: &[u8]) -> Result<HiddenVersions> {
 
 fn key(input: &mut Input<'_>, what: &'static str) -> Result<Vec<u8>> {
     let key = input.bytes(what)?;
-    if key.len() <= KEY_BYTES_MAX {
+    if key.len() <= STORED_KEY_BYTES_MAX {
         return Ok(key.to_vec());
     }
     Err(input.error(what))

@@ -29,7 +29,7 @@ mod written;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
+use cairndb_base::limits::{PAGE_BYTES, STORED_KEY_BYTES_MAX};
 use cairndb_base::{Error, Kind, Order, Result, SEQ_MAX, SeqNo, hash64};
 use cairndb_env::WritableFile;
 use cairndb_kernel::codec::Dictionary;
@@ -343,7 +343,7 @@ impl TableBuilder {
 
     #[inline]
     fn check_limits(&self, key: &[u8], seq: SeqNo) -> Result<()> {
-        if key.len() > KEY_BYTES_MAX {
+        if key.len() > STORED_KEY_BYTES_MAX {
             return Err(refuse(self.options.file, "key is too long"));
         }
         if seq > SEQ_MAX {

@@ -9,7 +9,7 @@ use cairndb_base::Order;
 use cairndb_base::coding::{get_bytes, get_u32, get_u64, get_varint, put_bytes, put_varint};
 use cairndb_base::comparator::{BYTEWISE_NAME, KEYSPACES_NAME};
 use cairndb_base::head::HEAD_BYTES;
-use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES};
+use cairndb_base::limits::{PAGE_BYTES, STORED_KEY_BYTES_MAX};
 
 use cairndb_kernel::codec::{DICTIONARY_BYTES_MAX, Dictionary};
 
@@ -299,8 +299,8 @@ impl Meta {
             && summary.entries >= u64::from(self.units)
             && summary.deletes <= summary.entries
             && summary.seq_min <= summary.seq_max
-            && summary.smallest.len() <= KEY_BYTES_MAX
-            && summary.largest.len() <= KEY_BYTES_MAX
+            && summary.smallest.len() <= STORED_KEY_BYTES_MAX
+            && summary.largest.len() <= STORED_KEY_BYTES_MAX
             && summary.smallest.get(..prefix).is_some()
             && summary.smallest.get(..prefix) == summary.largest.get(..prefix)
             && self.tie_levels <= tie_build::LEVELS_MAX

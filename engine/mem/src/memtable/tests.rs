@@ -398,7 +398,7 @@ fn a_memtable_starts_small() {
 #[test]
 #[cfg_attr(miri, ignore = "64 MiB are too much for Miri")]
 fn the_longest_key_is_an_entry_and_a_longer_one_is_refused() {
-    let key = vec![b'k'; cairndb_base::limits::KEY_BYTES_MAX];
+    let key = vec![b'k'; cairndb_base::limits::STORED_KEY_BYTES_MAX];
     let mut pair = Pair::new(Order::Bytewise, b"kk", 0);
     pair.insert(1, Kind::Put, &key, b"v");
     pair.insert(2, Kind::Put, &key[1..], b"w");

@@ -146,10 +146,7 @@ fn open_table(
                 file: table.file.clone(),
                 offset: 0,
                 bytes: table.bytes,
-                keys: KeySpan {
-                    first: table.smallest.clone(),
-                    last: table.largest.clone(),
-                },
+                keys: KeySpan::between(0, table.smallest.clone(), table.largest.clone()),
                 older: true,
                 reason: error.message().to_owned(),
             });
@@ -180,13 +177,13 @@ impl Open {
             file: table.file,
             offset: table.bytes,
             bytes: 0,
-            keys: KeySpan {
-                first: last
-                    .filter(|_| self.any)
+            keys: KeySpan::between(
+                0,
+                last.filter(|_| self.any)
                     .map(<[u8]>::to_vec)
                     .or(table.smallest),
-                last: None,
-            },
+                None,
+            ),
             older: true,
             reason: "the table is cut short".to_owned(),
         });
@@ -217,7 +214,7 @@ impl Open {
                                 file: self.table.file.clone(),
                                 offset: error.file_offset().unwrap_or(0),
                                 bytes,
-                                keys: KeySpan { first, last },
+                                keys: KeySpan::between(0, first, last),
                                 older: true,
                                 reason: error.message().to_owned(),
                             });

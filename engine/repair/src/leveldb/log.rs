@@ -232,7 +232,8 @@ impl<'a> LevelLogs<'a> {
         for operation in batch.iter() {
             let operation = operation?;
             let (kind, value) = (operation.kind, operation.value);
-            self.runs.add(operation.key, operation.seq, kind, value)?;
+            self.runs
+                .add(0, operation.key, operation.seq, kind, value)?;
             self.findings.report.kept.log_entries += 1;
         }
         // The numbers of a log may begin before those that the manifest knows.

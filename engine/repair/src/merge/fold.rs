@@ -73,6 +73,8 @@ impl Taken {
 /// Reads all keys of `merge` and writes them to `sink`.
 pub(crate) struct Fold<'a> {
     pub(crate) order: Order,
+    /// Section of the keys.
+    pub(crate) section: u8,
     /// The large values; LevelDB has none.
     pub(crate) values: Option<SourceValues>,
     pub(crate) findings: &'a mut Findings,
@@ -93,7 +95,7 @@ impl Fold<'_> {
             match self.read_key(merge, &mut versions)? {
                 KeyState::Lost(error) => self.lose(&versions.key, &error),
                 KeyState::Decided if versions.value.is_none() && versions.operands.is_empty() => {}
-                _ => sink.add(&versions, self.findings)?,
+                _ => sink.add(self.section, &versions, self.findings)?,
             }
             let value = versions.value.as_ref().map_or(0, Vec::len);
             watch::advance((versions.key.len() + value) as u64)?;
@@ -125,7 +127,8 @@ impl Fold<'_> {
         }
         if doubtful {
             let reason = "several files hold versions of these keys, and their order is not known";
-            self.findings.doubt_order(&versions.key, reason);
+            self.findings
+                .doubt_order(self.section, &versions.key, reason);
         } else {
             self.findings.settle_key();
         }
@@ -185,7 +188,7 @@ impl Fold<'_> {
             let pointer = std::mem::take(&mut value);
             let values = self.values.as_mut();
             let values = values.ok_or_else(|| Error::corruption("no large values"))?;
-            values.read(key, &pointer, &mut value)?;
+            values.read(&self.order, key, &pointer, &mut value)?;
         }
         Ok(value)
     }
@@ -195,7 +198,7 @@ impl Fold<'_> {
             file: error.file_name().unwrap_or_default().to_owned(),
             offset: error.file_offset().unwrap_or(0),
             bytes: 0,
-            keys: KeySpan::one(key),
+            keys: KeySpan::stored(self.section, key),
             older: false,
             reason: error.message().to_owned(),
         });

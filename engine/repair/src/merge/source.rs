@@ -6,9 +6,13 @@ use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_format::table::{Table, TableCursor};
 
 use crate::findings::Findings;
+use crate::keyspaces::SECTIONS;
 #[cfg(feature = "leveldb")]
 use crate::leveldb::chain::LevelChain;
 use crate::tables::chain::Chain;
+
+/// The sources of each section.
+pub(crate) type Sources = [Vec<MergeSource>; SECTIONS];
 
 /// A source with a position.
 pub(crate) enum MergeSource {

@@ -71,6 +71,13 @@ impl Fields<'_> {
     fn keys(&mut self, keys: &KeySpan) {
         put_key(self.name("first_key"), keys.first.as_deref());
         put_key(self.name("last_key"), keys.last.as_deref());
+        let out = self.name("keyspaces");
+        let mut before = '[';
+        for name in &keys.keyspaces {
+            out.push(std::mem::replace(&mut before, ','));
+            put_text(out, name);
+        }
+        out.push_str(if before == '[' { "[]" } else { "]" });
     }
 
     fn list<T>(&mut self, name: &str, items: &[T], each: impl Fn(&mut Fields<'_>, &T)) {
@@ -157,7 +164,10 @@ mod tests {
                 file: "a\"b".to_owned(),
                 offset: 4096,
                 bytes: 0,
-                keys: KeySpan::one(b"k\\\x00\xff\""),
+                keys: KeySpan {
+                    keyspaces: vec!["a".to_owned(), "b".to_owned()],
+                    ..KeySpan::one(b"k\\\x00\xff\"")
+                },
                 older: true,
                 reason: "line\nline".to_owned(),
             }],
@@ -171,12 +181,14 @@ mod tests {
         let json = report.to_json();
         assert!(
             json.contains(
-                r#""lost":[{"file":"a\"b","offset":4096,"bytes":0,"first_key":"k\\x5c\\x00\\xff\"","last_key":"k\\x5c\\x00\\xff\"","older":true,"reason":"line\u000aline"}]"#
+                r#""lost":[{"file":"a\"b","offset":4096,"bytes":0,"first_key":"k\\x5c\\x00\\xff\"","last_key":"k\\x5c\\x00\\xff\"","keyspaces":["a","b"],"older":true,"reason":"line\u000aline"}]"#
             ),
             "{json}"
         );
         assert!(
-            json.contains(r#""doubts":[{"kind":"log-end","first_key":null,"last_key":null,"#),
+            json.contains(
+                r#""doubts":[{"kind":"log-end","first_key":null,"last_key":null,"keyspaces":[],"#
+            ),
             "{json}"
         );
         assert!(json.contains(r#""complete":false,"manifest":"MANIFEST-000002""#));

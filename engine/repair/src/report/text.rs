@@ -15,6 +15,14 @@ impl fmt::Display for KeySpan {
             (Some(first), Some(last)) => write!(f, "keys {} to {}", Shown(first), Shown(last)),
             (Some(first), None) => write!(f, "keys from {}", Shown(first)),
             (None, Some(last)) => write!(f, "keys up to {}", Shown(last)),
+        }?;
+        let (first, last) = (self.keyspaces.first(), self.keyspaces.last());
+        match (self.keyspaces.len(), first.zip(last)) {
+            (_, None) => Ok(()),
+            (1, Some((name, _))) => write!(f, " in keyspace {name:?}"),
+            (count, Some((first, last))) => {
+                write!(f, " in {count} keyspaces from {first:?} to {last:?}")
+            }
         }
     }
 }

@@ -13,7 +13,8 @@ use cairndb_env::Dir;
 use cairndb_format::table::{EntryMark, Salvaged, SalvagedPage, TableSalvage};
 
 use crate::findings::Findings;
-use crate::report::{KeySpan, Loss};
+use crate::keyspaces::Keyspaces;
+use crate::report::Loss;
 use crate::survey::opened;
 use crate::tables::Plan;
 
@@ -47,7 +48,8 @@ struct Open {
 /// Tables in key order that share no key.
 pub(crate) struct Chain {
     dir: Arc<dyn Dir>,
-    order: Order,
+    keyspaces: Arc<Keyspaces>,
+    section: u8,
     /// Age from which on no table is older.
     oldest: usize,
     waiting: VecDeque<Arc<Plan>>,
@@ -64,14 +66,15 @@ impl Chain {
     /// `FormatTooNew`.
     pub(crate) fn new(
         dir: &Arc<dyn Dir>,
-        order: &Order,
+        (keyspaces, section): (&Arc<Keyspaces>, u8),
         oldest: usize,
         tables: impl IntoIterator<Item = Arc<Plan>>,
         findings: &mut Findings,
     ) -> Result<Chain> {
         let mut chain = Chain {
             dir: Arc::clone(dir),
-            order: order.clone(),
+            keyspaces: Arc::clone(keyspaces),
+            section,
             oldest,
             waiting: tables.into_iter().collect(),
             open: None,
@@ -132,20 +135,22 @@ impl Chain {
 
     /// Goes to the first entry at or after the current place.
     fn find_entry(&mut self, findings: &mut Findings) -> Result<()> {
+        let keyspaces = Arc::clone(&self.keyspaces);
+        let order = keyspaces.order(self.section);
         loop {
             let Some(open) = &mut self.open else {
                 let Some(plan) = self.waiting.pop_front() else {
                     return Ok(());
                 };
-                self.open = Open::new(&*self.dir, &self.order, plan, findings);
+                self.open = Open::new(&*self.dir, order, plan, findings);
                 continue;
             };
-            if open
-                .page
-                .as_ref()
-                .is_some_and(|page| open.index < page.count())
-            {
-                if open.take_entry(&self.order, self.floor.as_deref(), &mut self.key) {
+            if let Some(page) = open.page.as_ref().filter(|page| open.index < page.count()) {
+                page.key_into(open.index, &mut self.key);
+                let file = &open.plan.file;
+                if !findings.admits(&keyspaces, self.section, &self.key, file) {
+                    open.found += 1;
+                } else if open.take_entry(order, self.floor.as_deref(), &self.key) {
                     return Ok(());
                 }
                 open.index += 1;
@@ -190,12 +195,11 @@ impl Open {
         })
     }
 
-    /// Reads key and mark of the entry at the index. Returns whether the entry is in order.
-    fn take_entry(&mut self, order: &Order, floor: Option<&[u8]>, key: &mut Vec<u8>) -> bool {
+    /// Reads the mark of the entry at the index, with `key`. Returns whether the entry is in order.
+    fn take_entry(&mut self, order: &Order, floor: Option<&[u8]>, key: &[u8]) -> bool {
         let Some(page) = &self.page else {
             return false;
         };
-        page.key_into(self.index, key);
         self.mark = page.mark(self.index);
         let after = match (&self.last, floor) {
             (Some((last, mark)), _) => match order.compare(last, key) {
@@ -212,10 +216,10 @@ impl Open {
         self.found += 1;
         match &mut self.last {
             Some((last, mark)) => {
-                last.clone_from(key);
+                key.clone_into(last);
                 *mark = self.mark;
             }
-            None => self.last = Some((key.clone(), self.mark)),
+            None => self.last = Some((key.to_vec(), self.mark)),
         }
         true
     }
@@ -267,10 +271,10 @@ impl Open {
             file: self.plan.file.clone(),
             offset: u64::from(hole.first_page) * PAGE_BYTES as u64,
             bytes: u64::from(hole.pages) * PAGE_BYTES as u64,
-            keys: KeySpan {
-                first: hole.before.or_else(|| self.plan.smallest.clone()),
-                last: after.or_else(|| self.plan.largest.clone()),
-            },
+            keys: self.plan.span(
+                hole.before.or_else(|| self.plan.smallest.clone()),
+                after.or_else(|| self.plan.largest.clone()),
+            ),
             older: self.plan.age < oldest,
             reason: hole.error.message().to_owned(),
         };

@@ -32,13 +32,12 @@ impl Compactor {
             };
             let run = &state.version.runs[at];
             let plan = CompactionPlan {
-                inputs: vec![Run::new(run.id, stretch, &self.base.context.order)],
-                target: run.id,
-                bottom: at + 1 == state.version.runs.len(),
-                waited_for: false,
                 when_idle: true,
-                relocation: None,
-                hiders: Vec::new(),
+                ..CompactionPlan::in_place(
+                    vec![Run::new(run.id, stretch, &self.base.opener.orders)],
+                    run.id,
+                    at + 1 == state.version.runs.len(),
+                )
             };
             state.begin_compaction(plan)
         };

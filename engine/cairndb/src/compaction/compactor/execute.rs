@@ -8,6 +8,7 @@
 //! Compactions of the worker are not split: no caller waits for them, and the other core belongs to
 //! the application.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -21,8 +22,8 @@ use crate::compaction::compactor::Compactor;
 use crate::jobs::inputs::Inputs;
 use crate::jobs::job::{Job, Outcome, STEP_ENTRIES};
 use crate::jobs::plan::CompactionPlan;
-use crate::jobs::rules::Rules;
 use crate::read::source::{MergeSource, RunCursor};
+use crate::state::sections::Section;
 use crate::state::version::Run;
 use crate::versions::engine_state::stopped;
 use crate::versions::version_set::WATCHED_WAIT;
@@ -35,8 +36,23 @@ const CHECKED_BYTES_MAX: u64 = 256 << 20;
 /// The keys that one thread compacts.
 #[derive(Clone, Debug, Default)]
 struct Keys {
-    from: Option<Vec<u8>>,
-    end: Option<Vec<u8>>,
+    from: Option<(Section, Vec<u8>)>,
+    end: Option<(Section, Vec<u8>)>,
+}
+
+impl Keys {
+    /// Returns whether some of them may be in `section`.
+    fn reach(&self, section: Section) -> bool {
+        let starts = self.from.as_ref().is_none_or(|(from, _)| *from <= section);
+        let ends = self.end.as_ref().is_some_and(|(end, _)| *end < section);
+        starts && !ends
+    }
+
+    /// Returns the bound in `section`, if it has one.
+    fn within(bound: Option<&(Section, Vec<u8>)>, section: Section) -> Option<Vec<u8>> {
+        let bound = bound.filter(|(there, _)| *there == section);
+        bound.map(|(_, key)| key.clone())
+    }
 }
 
 /// State shared by the threads of one compaction.
@@ -91,6 +107,9 @@ impl Compactor {
     /// error no file is left.
     pub(crate) fn carry_out(&self, plan: &CompactionPlan) -> Result<Outcome> {
         self.base.health.check_write()?;
+        if plan.unread {
+            return Ok(self.unread(plan));
+        }
         self.disk.reserve.check_disk_space_to_compact(plan)?;
         let mut outcome = match plan.middle().filter(|_| plan.waited_for) {
             Some(middle) => self.compact_halves(plan, middle)?,
@@ -105,8 +124,24 @@ impl Compactor {
         Ok(outcome)
     }
 
+    /// Returns the outcome of a plan whose tables hold nothing that is kept.
+    fn unread(&self, plan: &CompactionPlan) -> Outcome {
+        let mut dead = BTreeMap::new();
+        for table in plan.inputs.iter().flat_map(Run::tables) {
+            for (file, bytes) in &table.record.value_refs {
+                *dead.entry(*file).or_insert(0) += bytes;
+            }
+        }
+        Outcome {
+            tables: Vec::new(),
+            dead,
+            snapshots: 0,
+            drops: self.base.keyspaces.drops(),
+        }
+    }
+
     /// Compacts the keys before `middle` while another thread compacts the rest.
-    fn compact_halves(&self, plan: &CompactionPlan, middle: Vec<u8>) -> Result<Outcome> {
+    fn compact_halves(&self, plan: &CompactionPlan, middle: (Section, Vec<u8>)) -> Result<Outcome> {
         let end = Some(middle.clone());
         let (before, after) = (
             Keys { from: None, end },
@@ -182,8 +217,32 @@ impl Compactor {
         result
     }
 
+    /// Compacts section after section: a table has one.
     fn compact_steps(&self, plan: &CompactionPlan, keys: Keys, halves: &Halves) -> Result<Outcome> {
-        let mut job = self.job_of(plan, keys);
+        let mut written: Option<Outcome> = None;
+        for section in plan.sections().filter(|section| keys.reach(*section)) {
+            let next = self.compact_section(plan, section, &keys, halves);
+            let next = next.inspect_err(|_| {
+                if let Some(written) = &written {
+                    written.discard(&*self.base.dir);
+                }
+            })?;
+            written = Some(match written {
+                Some(before) => before.and(next),
+                None => next,
+            });
+        }
+        Ok(written.expect("a plan has inputs, and a half begins at one of their keys"))
+    }
+
+    fn compact_section(
+        &self,
+        plan: &CompactionPlan,
+        section: Section,
+        keys: &Keys,
+        halves: &Halves,
+    ) -> Result<Outcome> {
+        let mut job = self.job_of(plan, section, keys);
         loop {
             let ready = match &plan.relocation {
                 Some(_) => self.disk.value_files.ensure_copy_file(),
@@ -262,40 +321,39 @@ impl Compactor {
         Ok(())
     }
 
-    fn job_of(&self, plan: &CompactionPlan, keys: Keys) -> Job {
-        let order = &self.base.context.order;
-        let source = |run: &Run| {
-            let cursor = RunCursor::new(Arc::new(run.clone()), order.clone());
+    fn job_of(&self, plan: &CompactionPlan, section: Section, keys: &Keys) -> Job {
+        let order = &self.base.opener.orders[section];
+        let part = |run: &Run| Arc::new(run.clone()).part(section).cloned();
+        let source = |run: Arc<Run>| {
+            let cursor = RunCursor::new(run, order.clone());
             MergeSource::Run(Box::new(cursor.rechecking()))
         };
-        let sources = plan.hiders.iter().chain(&plan.inputs).map(source);
+        let hiders: Vec<Arc<Run>> = plan.hiders.iter().filter_map(part).collect();
+        let parts: Vec<Arc<Run>> = plan.inputs.iter().filter_map(part).collect();
         // Only the value files that the job may read: it would keep others on disk.
-        let inputs = plan.hiders.iter().chain(&plan.inputs);
-        let refs = inputs
-            .flat_map(Run::tables)
-            .flat_map(|table| &table.record.value_refs);
+        let tables = hiders.iter().chain(&parts).flat_map(|run| run.tables());
+        let refs = tables.flat_map(|table| &table.record.value_refs);
         let files = refs.map(|(file, _)| *file).collect();
         let values = self.base.versions.view().version.values_among(&files);
-        let rules = Rules {
-            snapshots: self.base.readable_at(),
-            bottom: plan.bottom,
-            context: (*self.base.context).clone(),
-            values: Arc::new(values),
-            end: keys.end.clone(),
-        };
+        let end = Keys::within(keys.end.as_ref(), section);
+        let rules = self
+            .base
+            .rules(section, plan.bottom, Arc::new(values), end.clone());
         let limits = BoundLimits {
-            before: keys.end,
-            ..plan.limits(order)
+            before: end,
+            ..plan.limits(&self.base.opener.orders, section)
         };
+        let hider_count = hiders.len();
+        let sources = hiders.into_iter().chain(parts).map(source);
         let mut inputs = Inputs::new(sources.collect(), order.clone());
-        if !plan.hiders.is_empty() {
-            inputs = inputs.hidden_by(plan.hiders.len());
+        if hider_count > 0 {
+            inputs = inputs.hidden_by(hider_count);
         }
-        let mut output = self.base.settings.output.clone();
+        let mut output = self.base.output(section);
         output.begin_syncs = plan.waited_for;
         output.table_bytes = self.disk.reserve.table_bytes();
         output.relocation = plan.relocation.clone().map(|it| it as Arc<dyn Relocate>);
-        match keys.from {
+        match Keys::within(keys.from.as_ref(), section) {
             Some(key) => {
                 let limits = BoundLimits {
                     from: Some(key.clone()),

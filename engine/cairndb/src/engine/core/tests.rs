@@ -11,14 +11,16 @@ use std::sync::atomic::Ordering;
 
 use super::*;
 use crate::compaction::compactor::Compactor;
-use crate::engine::configure::{context, opener, settings};
+use crate::engine::configure::{contexts, opener, settings};
 use crate::engine::first_state::{Opened, foundation};
 use crate::log::payload::Payload;
 use crate::read::get;
 use crate::recovery::recovered::Recovered;
 use crate::state::budget::Budget;
 use crate::state::files::reaper::Reaper;
+use crate::state::keyspaces::Keyspaces;
 use crate::state::options::{Durability as Level, Options};
+use crate::state::sections::Sections;
 use crate::state::stats::StallReason;
 use crate::write::seal::Sealer;
 
@@ -34,12 +36,16 @@ fn empty() -> (Arc<Base>, Arc<Disk>, Arc<MemEnv>) {
     let budget = Budget::new(options.memory_budget);
     let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
     let reaper = Arc::new(Reaper::default());
-    let tables = opener(&options, &*env, &dir, &cache, &reaper);
+    let keyspaces = Arc::new(Keyspaces::new(&options));
+    let contexts = contexts(&options, Path::new(PATH), &keyspaces);
+    let orders = Sections::from_fn(|section| contexts[section].order.clone());
+    let tables = opener(&options, &*env, &dir, &cache, &reaper, orders);
     let opened = Opened {
         env: Arc::clone(&env) as Arc<dyn Env>,
         dir,
         lock: Some(lock),
-        context: context(&options, Path::new(PATH)),
+        contexts,
+        keyspaces,
         settings: settings(&options, budget, &tables),
         opener: tables,
         recovered: Recovered::created(1),
@@ -53,7 +59,7 @@ fn apply(base: &Base, disk: &Disk, key: &[u8], value: &[u8]) {
     let mut commit = disk.log.lock();
     let payload = Payload::One {
         kind: Kind::Put,
-        key,
+        key: StoredKey::plain(key),
         value,
     };
     assert!(commit.skip_log(payload.count()));
@@ -62,7 +68,7 @@ fn apply(base: &Base, disk: &Disk, key: &[u8], value: &[u8]) {
 }
 
 fn read(base: &Base, key: &[u8]) -> Option<Vec<u8>> {
-    let (view, seq) = base.versions.read_point();
+    let (view, seq) = base.versions.read_point(Section::Default);
     let mut out = Vec::new();
     let found = get::get(&view, &base.context, key, seq, &mut out).expect("readable");
     found.is_there().then_some(out)
@@ -243,7 +249,7 @@ fn a_writer_needs_no_core() {
     let space = Arc::new(SpaceMaker::new(&base, &disk, &tables));
     let pool = ChunkPool::new(1 << 20);
     let writer = Arc::new(Writer::new(&base, &disk, &tables, &space, pool));
-    let written = writer.write_one(Kind::Put, b"k", b"v", Level::Sync);
+    let written = writer.write_one(Kind::Put, StoredKey::plain(b"k"), b"v", Level::Sync, None);
     written.expect("the disk has room");
     assert_eq!(read(&base, b"k").as_deref(), Some(&b"v"[..]));
     writer.flush_all().expect("the disk has room");

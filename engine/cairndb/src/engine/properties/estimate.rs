@@ -6,21 +6,19 @@ use std::sync::Arc;
 use cairndb_base::{HeadRule, Order, Result, SEQ_MAX};
 use cairndb_mem::Memtable;
 
-use crate::engine::properties::Properties;
+use crate::engine::properties::{Ends, Properties};
+use crate::state::sections::Section;
 use crate::state::version::TableHandle;
 
 /// Number of memtable entries that are counted one by one. More are estimated.
 const ENTRIES_WALKED: u64 = 4096;
 
-/// A range of keys, from the first one inclusive to the second one exclusive.
-type Ends<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
-
 impl Properties<'_> {
-    /// Returns about how many keys are in `[from, to)`.
-    pub(crate) fn estimate_count(&self, ends: Ends<'_>) -> Result<u64> {
+    /// Returns about how many keys of `section` are in `[from, to)`.
+    pub(crate) fn estimate_count(&self, section: Section, ends: Ends<'_>) -> Result<u64> {
         self.base.health.check_read()?;
-        let order = &self.base.context.order;
-        let view = Arc::clone(&self.base.versions.view());
+        let order = &self.base.opener.orders[section];
+        let view = Arc::clone(&self.base.versions.view_of(section));
         let mut total = 0;
         for table in view.version.tables() {
             self.base.health.check_read()?;

@@ -9,9 +9,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cairndb_base::{Order, SeqNo};
+use cairndb_base::SeqNo;
 use cairndb_format::value_file::HEADER_BYTES;
 
+use crate::state::sections::Orders;
 use crate::state::version::census::Census;
 use crate::state::version::{Run, TableHandle, Version};
 
@@ -41,18 +42,17 @@ fn part(bytes: u64, some: u64, all: u64) -> u64 {
 }
 
 /// Returns the number of entries of `newer` runs that may hide an entry of `table`.
-fn hiders(newer: &[Arc<Run>], table: &TableHandle, order: &Order) -> u64 {
-    let (smallest, largest) = (&table.record.smallest, &table.record.largest);
+fn hiders(newer: &[Arc<Run>], table: &TableHandle, orders: &Orders) -> u64 {
     let overlapping = newer
         .iter()
-        .flat_map(|run| run.overlapping(order, smallest, largest));
+        .flat_map(|run| run.overlapping_table(orders, table));
     overlapping.map(|table| table.record.entries).sum()
 }
 
 impl TableSpace {
     /// Returns the space of the tables of `version`. `oldest` is the smallest sequence number at
     /// which anything may read.
-    fn of(version: &Version, order: &Order, oldest: SeqNo) -> TableSpace {
+    fn of(version: &Version, orders: &Orders, oldest: SeqNo) -> TableSpace {
         let mut space = TableSpace::default();
         for (at, run) in version.runs.iter().enumerate() {
             for table in run.tables() {
@@ -67,7 +67,7 @@ impl TableSpace {
                     space.hidden += hidden;
                     space.hidden_values += record.hidden.value_bytes;
                 }
-                let hiders = hiders(&version.runs[..at], table, order);
+                let hiders = hiders(&version.runs[..at], table, orders);
                 space.overwritten += part(record.bytes, hiders, record.entries);
                 if hiders > 0 {
                     space.overwritten_values += record.value_bytes();
@@ -108,10 +108,10 @@ pub(super) struct Beside {
 /// Returns the fields of the property.
 pub(super) fn space_fields(
     version: &Version,
-    order: &Order,
+    orders: &Orders,
     beside: Beside,
 ) -> Vec<(&'static str, u64)> {
-    let tables = TableSpace::of(version, order, beside.oldest);
+    let tables = TableSpace::of(version, orders, beside.oldest);
     let census = Census::of(version);
     let files = version.values.values();
     let values: u64 = files.map(|file| file.bytes.load(Ordering::Relaxed)).sum();

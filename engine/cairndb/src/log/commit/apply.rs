@@ -11,6 +11,8 @@ use cairndb_mem::{Borrowed, MemWriter};
 
 use super::{Appended, Commit, MemtableValues};
 use crate::log::payload::Payload;
+use crate::state::memtables::MemWriters;
+use crate::state::sections::{Sections, StoredKey};
 
 /// Number of log bytes of an entry in addition to key and value: its kind and their lengths.
 const FRAME_BYTES: usize = 3;
@@ -57,27 +59,40 @@ fn borrow_value(
 
 /// Fields of a [`Commit`] that an insert changes, separate from the segment that holds its values.
 struct Inserter<'a> {
-    writer: &'a mut MemWriter,
+    writers: &'a mut MemWriters,
     last_seq: &'a mut SeqNo,
     values: &'a mut MemtableValues,
-    can_hash: bool,
+    can_hash: Sections<bool>,
 }
 
 impl Inserter<'_> {
     /// Inserts an entry; `borrowed` is its value in the log segment, if it stays there.
     #[expect(clippy::inline_always, reason = "it is part of a batch's inner loop")]
     #[inline(always)]
-    fn insert(&mut self, kind: Kind, key: &[u8], value: &[u8], borrowed: Option<Borrowed<'_>>) {
+    fn insert(
+        &mut self,
+        kind: Kind,
+        key: StoredKey<'_>,
+        value: &[u8],
+        borrowed: Option<Borrowed<'_>>,
+    ) {
         *self.last_seq += 1;
         if kind == Kind::Pointer {
             self.note_pointer(value);
         }
-        let (seq, hash) = (*self.last_seq, if self.can_hash { hash64(key) } else { 0 });
+        let StoredKey {
+            section,
+            bytes: key,
+        } = key;
+        let hash = if self.can_hash[section] {
+            hash64(key)
+        } else {
+            0
+        };
+        let (seq, writer) = (*self.last_seq, self.writers.of(section));
         match borrowed {
-            Some(borrowed) => self
-                .writer
-                .insert_logged(seq, kind, key, value, borrowed, hash),
-            None => self.writer.insert(seq, kind, key, value, hash),
+            Some(borrowed) => writer.insert_logged(seq, kind, key, value, borrowed, hash),
+            None => writer.insert(seq, kind, key, value, hash),
         }
     }
 
@@ -104,12 +119,12 @@ impl Commit {
                 let end = end.filter(|_| MemWriter::stays_apart(value.len()));
                 let region = self.segment.as_ref().map(|segment| &segment.region);
                 let mut inserts = Inserter {
-                    writer: &mut self.writer,
+                    writers: &mut self.writers,
                     last_seq: &mut self.last_seq,
                     values: &mut self.memtable_values,
                     can_hash: self.can_hash,
                 };
-                inserts.insert(*kind, key, value, borrow_value(region, end, value.len()));
+                inserts.insert(*kind, *key, value, borrow_value(region, end, value.len()));
             }
             Payload::Many(batch) => {
                 self.apply_rest(&mut Parts::new(batch, appended));
@@ -177,7 +192,7 @@ impl Commit {
         let region = segment.map(|segment| &segment.region);
         let borrowed = borrow_value(region, end, entries.len());
         let mut inserts = Inserter {
-            writer: &mut self.writer,
+            writers: &mut self.writers,
             last_seq: &mut self.last_seq,
             values: &mut self.memtable_values,
             can_hash: self.can_hash,
@@ -185,12 +200,11 @@ impl Commit {
         let (logged, is_logged) = (&mut self.logged_values, parts.appended.is_some());
         loop {
             let before = parts.rest.clone();
-            let Some(Entry {
-                kind, key, value, ..
-            }) = parts.rest.next()
-            else {
+            let Some(entry) = parts.rest.next() else {
                 return true;
             };
+            let key = StoredKey::of_entry(&entry);
+            let Entry { kind, value, .. } = entry;
             // An empty value need not point into the batch.
             let piece = borrowed.filter(|_| !value.is_empty());
             let piece = piece.and_then(|borrowed| {
@@ -202,9 +216,11 @@ impl Commit {
                     Some(_) => MemWriter::logged_room(value.len()),
                     None => value.len(),
                 };
-                let bytes = (key.len() + value.len() + FRAME_BYTES) as u64;
+                let bytes = (key.bytes.len() + value.len() + FRAME_BYTES) as u64;
                 let pins = logged.in_place && logged.bytes > 0;
-                if !inserts.writer.has_room(key.len(), value_bytes)
+                if !inserts
+                    .writers
+                    .has_room(key.section, key.bytes.len(), value_bytes)
                     || pins && logged.bytes + bytes > logged.bytes_max
                 {
                     parts.rest = before;

@@ -17,6 +17,7 @@ use crate::read::get;
 use crate::read::presence::Presence;
 use crate::state::merge_operator::Add;
 use crate::state::options::{Durability, Options};
+use crate::state::sections::Section;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -55,7 +56,7 @@ fn open(options: &Options) -> Arc<Core> {
 
 #[track_caller]
 fn check(core: &Core, at: Option<SeqNo>, model: &Model, seed: u64) {
-    let (view, newest) = core.base.versions.read_point();
+    let (view, newest) = core.base.versions.read_point(Section::Default);
     let (mut found, mut out) = (Model::new(), Vec::new());
     for n in 0..300 {
         let key = format!("{n:04}").into_bytes();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cairndb_base::{Error, FileNumber, Order, PageCache, Result};
+use cairndb_base::{Error, FileNumber, PageCache, Result};
 use cairndb_env::ReadFile;
 use cairndb_files::Dictionaries;
 use cairndb_format::manifest::TableRecord;
@@ -12,12 +12,13 @@ use cairndb_format::table::{PageAccess, Table};
 
 use crate::state::files::open_files::OpenFiles;
 use crate::state::files::reaper::Reaper;
+use crate::state::sections::{Orders, Section};
 
 /// Everything needed to open a table besides its record.
 #[derive(Debug)]
 pub(crate) struct TableOpener {
     pub(crate) files: Arc<OpenFiles>,
-    pub(crate) order: Order,
+    pub(crate) orders: Orders,
     pub(crate) cache: Arc<dyn PageCache>,
     pub(crate) mapping: Mapping,
     pub(crate) verify_always: bool,
@@ -87,7 +88,9 @@ impl TableOpener {
             PageAccess::Cached(Arc::clone(&self.cache))
         };
         let (number, source) = (FileNumber(record.file), Arc::clone(&file));
-        let mut table = Table::open(source, number, &self.order, access, record.checksum)?;
+        let order = &self.orders[Section::of_table(record.section)];
+        let mut table = Table::open(source, number, order, access, record.checksum)?;
+        table.check_section(record.section)?;
         table.check_section(record.section)?;
         table.share_dictionary(self.dictionaries.met(table.dictionary()));
         if table.is_mapped() {
@@ -107,7 +110,7 @@ impl TableOpener {
     pub(crate) fn of(dir: Arc<dyn cairndb_env::Dir>, bytes_max: u64) -> Arc<TableOpener> {
         Arc::new(TableOpener {
             files: OpenFiles::new(dir, 8),
-            order: Order::Bytewise,
+            orders: Orders::default(),
             cache: Arc::new(cairndb_mem::ClockCache::new(1 << 10)),
             mapping: Mapping {
                 forced: None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::state::context::ReadContext;
+use crate::state::sections::Orders;
 use crate::state::version::census::Census;
 use crate::state::version::{Run, Version};
 use crate::value_gc::collect::ValueGc;
@@ -11,18 +11,12 @@ use crate::versions::base::LOG_WHEN_IDLE;
 use crate::versions::engine_state::EngineState;
 
 /// Returns an upper bound on the number of bytes of large values that newer tables may hide.
-fn may_be_hidden(version: &Version, context: &ReadContext) -> u64 {
+fn may_be_hidden(version: &Version, orders: &Orders) -> u64 {
     let mut hidden: u64 = 0;
     for (at, run) in version.runs.iter().enumerate().skip(1) {
         for table in run.tables() {
-            let record = &table.record;
-            let refs = record.value_bytes();
-            let overlaps = |newer: &Arc<Run>| {
-                let (smallest, largest) = (&record.smallest, &record.largest);
-                !newer
-                    .overlapping(&context.order, smallest, largest)
-                    .is_empty()
-            };
+            let refs = table.record.value_bytes();
+            let overlaps = |newer: &Arc<Run>| !newer.overlapping_table(orders, table).is_empty();
             if refs > 0 && version.runs[..at].iter().any(overlaps) {
                 hidden = hidden.saturating_add(refs);
             }
@@ -64,7 +58,7 @@ impl ValueGc<'_> {
         if allowance.is_much(dead, bytes) {
             return true;
         }
-        let hidden = may_be_hidden(version, &self.compactor.base.context);
+        let hidden = may_be_hidden(version, &self.compactor.base.opener.orders);
         dead + hidden > allowance.dead_max(bytes.saturating_sub(dead + hidden))
             && self
                 .compactor

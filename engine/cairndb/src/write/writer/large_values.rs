@@ -17,6 +17,7 @@ use crate::log::payload::Payload;
 use crate::log::values::UNSYNCED_FILES_MAX;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
+use crate::state::sections::{Section, StoredKey};
 use crate::state::stats::Stats;
 use crate::write::writer::{Precondition, Writer};
 
@@ -52,7 +53,7 @@ const SHORT_FILE_BYTES: u64 = 64 << 20;
 const SPACE_ROUNDS_MAX: u32 = 4;
 
 /// A key and its value.
-type LargeValue<'b> = (&'b [u8], &'b [u8]);
+type LargeValue<'b> = (StoredKey<'b>, &'b [u8]);
 
 /// Returns the batch with each large value replaced with a pointer.
 fn with_pointers<'b>(
@@ -61,13 +62,19 @@ fn with_pointers<'b>(
 ) -> Result<BatchWriter> {
     let mut pointers = BatchWriter::with_capacity(batch.len().saturating_mul(64));
     for entry in batch.writer() {
-        let Entry {
-            kind, key, value, ..
-        } = entry?;
-        if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
-            pointers.add(Kind::Pointer, key, &pointer((key, value)));
+        let entry = entry?;
+        let key = StoredKey::of_entry(&entry);
+        let Entry { kind, value, .. } = entry;
+        let encoded;
+        let (kind, value) = if kind == Kind::Put && value.len() >= LARGE_VALUE_BYTES_MIN {
+            encoded = pointer((key, value));
+            (Kind::Pointer, &encoded[..])
         } else {
-            pointers.add(kind, key, value);
+            (kind, value)
+        };
+        match key.section {
+            Section::Default => pointers.add(kind, key.bytes, value),
+            _ => pointers.add_in(kind, key.keyspace(), key.users(), value),
         }
     }
     Ok(pointers)
@@ -77,11 +84,12 @@ impl Writer {
     /// Writes one large value.
     pub(crate) fn write_large(
         &self,
-        key: &[u8],
+        key: StoredKey<'_>,
         value: &[u8],
         durability: Durability,
+        precondition: Option<Precondition<'_>>,
     ) -> Result<()> {
-        self.cleared(self.write_value(key, value, durability))
+        self.cleared(self.write_value(key, value, durability, precondition))
     }
 
     /// Writes a batch with large values, if `precondition` holds.
@@ -105,7 +113,13 @@ impl Writer {
         written
     }
 
-    fn write_value(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
+    fn write_value(
+        &self,
+        key: StoredKey<'_>,
+        value: &[u8],
+        durability: Durability,
+        precondition: Option<Precondition<'_>>,
+    ) -> Result<()> {
         self.base.check_writable()?;
         let mut in_flight = InFlight::new(&self.disk.log);
         let entry = |pointer| Payload::One {
@@ -115,8 +129,16 @@ impl Writer {
         };
         self.wait_for_space();
         let mut commit = self.prepare(&entry(&[0; POINTER_BYTES]), durability)?;
+        if let Some(holds) = precondition {
+            holds(&commit)?;
+        }
         let pointers = self.append_values(&mut commit, &mut in_flight, &[(key, value)])?;
-        self.write_prepared(commit, &entry(&pointers[0].encode()), durability, None)
+        self.write_prepared(
+            commit,
+            &entry(&pointers[0].encode()),
+            durability,
+            precondition,
+        )
     }
 
     fn write_values(
@@ -209,7 +231,7 @@ impl Writer {
             }
             let fill = |file: &mut ValueWriter| {
                 for (key, value) in &values[before..] {
-                    let hash = self.base.context.order.hash(key);
+                    let hash = self.base.opener.orders[key.section].hash(key.bytes);
                     pointers.push(file.append(hash, &[value])?);
                     if file.bytes() >= bytes_max {
                         break;

@@ -21,6 +21,7 @@ use crate::read::cursor::ViewCursor;
 use crate::read::get::get;
 use crate::read::hints::view_ref::ViewRef;
 use crate::state::options::{Durability, Options};
+use crate::state::sections::Section;
 
 const LARGE: [u8; 9_000] = [7; 9_000];
 
@@ -134,7 +135,7 @@ fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
     let mut lost = 0;
     for state in env.crash_states(Profile::Weak, 1, 300) {
         let reopened = open(state.image).expect("a crash leaves no damage");
-        let (view, seq) = reopened.base.versions.read_point();
+        let (view, seq) = reopened.base.versions.read_point(Section::Default);
         let mut out = Vec::new();
         let mut has = |key: &[u8]| {
             let found = get(&view, &reopened.base.context, key, seq, &mut out);
@@ -265,7 +266,7 @@ fn a_failure_wakes_those_who_wait() {
 
 /// Positions a cursor on the first key at or after `key`, and returns that key.
 fn seek(core: &Core, key: &[u8]) -> Vec<u8> {
-    let (view, seq) = core.base.versions.read_point();
+    let (view, seq) = core.base.versions.read_point(Section::Default);
     let mut cursor = ViewCursor::new(ViewRef::new(view), seq);
     cursor.seek(key).expect("the keys can be read");
     cursor.key().to_vec()

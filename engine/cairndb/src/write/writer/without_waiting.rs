@@ -8,10 +8,12 @@
 use cairndb_base::limits::LARGE_VALUE_BYTES_MIN;
 use cairndb_base::{Kind, Result};
 
+use crate::log::commit::Commit;
 use crate::log::payload::Payload;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
-use crate::write::writer::{Writer, needs_preparation};
+use crate::state::sections::StoredKey;
+use crate::write::writer::{Precondition, Writer, needs_preparation};
 
 impl Writer {
     /// Writes one entry. Returns `false` if it would have to wait.
@@ -19,14 +21,14 @@ impl Writer {
     pub(crate) fn try_write_one(
         &self,
         kind: Kind,
-        key: &[u8],
+        key: StoredKey<'_>,
         value: &[u8],
         durability: Durability,
     ) -> Result<bool> {
         if value.len() >= LARGE_VALUE_BYTES_MIN {
             return Ok(false);
         }
-        self.try_write_payload(&Payload::One { kind, key, value }, durability)
+        self.try_write_payload(&Payload::One { kind, key, value }, durability, None)
     }
 
     /// Writes a batch atomically. Returns `false` if it would have to wait.
@@ -44,13 +46,22 @@ impl Writer {
             return Ok(durability != Durability::Sync);
         }
         if batch.has_merges() {
-            self.base.context.check_operands(batch)?;
+            self.base.check_operands(batch)?;
         }
-        self.try_write_payload(&Payload::Many(batch.writer()), durability)
+        let keyspaces = batch.keyspaces();
+        self.base.check_ours(keyspaces)?;
+        let exist = |_: &Commit| keyspaces.iter().try_for_each(|keyspace| keyspace.check());
+        let payload = Payload::Many(batch.writer());
+        self.try_write_payload(&payload, durability, Some(&exist))
     }
 
     #[inline]
-    fn try_write_payload(&self, payload: &Payload<'_>, durability: Durability) -> Result<bool> {
+    fn try_write_payload(
+        &self,
+        payload: &Payload<'_>,
+        durability: Durability,
+        precondition: Option<Precondition<'_>>,
+    ) -> Result<bool> {
         self.base.check_here()?;
         // A write at `None` may need a new segment for the record that states how much was not
         // logged.
@@ -61,6 +72,9 @@ impl Writer {
             return Ok(false);
         };
         self.base.check_writable()?;
+        if let Some(holds) = precondition {
+            holds(&commit)?;
+        }
         let flush_max = self.base.settings.budget.flush_max;
         if !commit.awaiting_sync.is_empty()
             || needs_preparation(&commit, payload, durability, flush_max)

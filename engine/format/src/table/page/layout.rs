@@ -7,7 +7,7 @@
 //! Invariants: after [`Layout::parse`] every column lies inside the given bytes; after
 //! [`Layout::validate`] every offset in a column does, too, and heads are in order.
 
-use cairndb_base::limits::{KEY_BYTES_MAX, PAGE_BYTES, VALUE_BYTES_MAX};
+use cairndb_base::limits::{PAGE_BYTES, STORED_KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use cairndb_base::{Kind, Order};
 
 use crate::table::page::bits::{load, load_span, load16, low32};
@@ -328,7 +328,7 @@ impl Layout {
                 || (self.mode == ValueMode::Raw && self.stored_len != self.raw_len)
                 || (self.stored_len < self.raw_len && u64::from(self.raw_len) > expansion)
                 || self.raw_len as usize > VALUE_BYTES_MAX
-                || self.prefix_len as usize > KEY_BYTES_MAX
+                || self.prefix_len as usize > STORED_KEY_BYTES_MAX
             {
                 return Err(Flaw::Damaged("extent lengths disagree"));
             }

@@ -10,7 +10,7 @@ use cairndb_env::ReadFile;
 use crate::table::index::address::TableFilter;
 use crate::table::meta::Meta;
 use crate::table::read::source::{PageAccess, Pages, name_of};
-use crate::table::{Dictionary, TableSummary};
+use crate::table::{Dictionary, SECTION_MAX, TableSummary};
 
 /// The newest visible version of a key in a table: its sequence number, its kind, and whether older
 /// versions may follow. It is one word, returned in a register; separate fields were stored and
@@ -132,6 +132,12 @@ impl Table {
             meta,
             deferred: false,
         })
+    }
+
+    /// Returns whether keys may be of a keyspace that was dropped, whose order is unknown. They
+    /// compare equal.
+    pub(crate) fn may_have_unknown(&self) -> bool {
+        self.meta.summary.section == SECTION_MAX
     }
 
     /// Checks that the table's keys are in the section that the manifest states.

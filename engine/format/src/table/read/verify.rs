@@ -141,17 +141,18 @@ impl Verification<'_> {
             buffers.key.clear();
             view.key_into(index, &mut buffers.key);
             let mark = view.mark(index);
-            let mut same_key = false;
+            let (mut same_key, mut unknown) = (false, false);
             if let Some((key, seq)) = &self.totals.last {
                 let order = table.order.compare(key, &buffers.key);
                 same_key = order.is_eq();
-                if order.is_gt() || (same_key && mark.seq >= *seq) {
+                unknown = same_key && table.may_have_unknown() && *key != buffers.key;
+                if order.is_gt() || (same_key && !unknown && mark.seq >= *seq) {
                     return damage("entries are out of order");
                 }
             } else if !self.begins_with(&buffers.key) {
                 return damage("first key is not the one in the meta block");
             }
-            if index == 0 && same_key != view.layout.has(flag::CONTINUED) {
+            if index == 0 && !unknown && same_key != view.layout.has(flag::CONTINUED) {
                 return damage("page's continuation flag is wrong");
             }
             if !self.passes(&buffers.key) {

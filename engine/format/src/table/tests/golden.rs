@@ -44,7 +44,7 @@ fn ended() -> Vec<Entry> {
 
 /// Returns entries of three keyspaces.
 fn in_keyspaces() -> Vec<Entry> {
-    let key = |number: usize| [&[0, 0, 0, number as u8 / 2 + 1][..], b"apple"].concat();
+    let key = |number: usize| [&[0, 0, 0, number as u8 / 2 * 2 + 2][..], b"apple"].concat();
     let mut entries = puts(6, key, |number| vec![b'0' + number as u8]);
     for entry in entries.iter_mut().skip(1).step_by(2) {
         entry.key.splice(4.., *b"pear");

@@ -1,6 +1,6 @@
 //! Tests of limits: what is rejected, and the largest inputs that are accepted.
 
-use cairndb_base::limits::KEY_BYTES_MAX;
+use cairndb_base::limits::STORED_KEY_BYTES_MAX;
 use cairndb_base::{ErrorKind, Kind, Order, SEQ_MAX, hash64};
 
 use super::model::{check_scans, options};
@@ -33,7 +33,7 @@ fn an_empty_table_is_refused() {
 
 #[test]
 fn the_longest_key_is_taken_and_one_byte_more_is_not() {
-    let mut long = vec![b'k'; KEY_BYTES_MAX + 1];
+    let mut long = vec![b'k'; STORED_KEY_BYTES_MAX + 1];
     let refused = builder().add(&long, 1, Kind::Put, ValueIn::Raw(b"v"));
     fails(refused, ErrorKind::InvalidArgument);
     long.pop();

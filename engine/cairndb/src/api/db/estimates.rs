@@ -5,7 +5,9 @@ use std::ops::Bound;
 use cairndb_base::Result;
 
 use crate::api::db::Db;
+use crate::api::keyspace::Keyspace;
 use crate::api::range::KeyRange;
+use crate::state::sections::Section;
 
 /// Returns both ends of a range, without the difference whether they belong to it.
 fn ends(range: &impl KeyRange) -> (Option<&[u8]>, Option<&[u8]>) {
@@ -24,11 +26,11 @@ impl Db {
     /// # Errors
     /// `Corruption`, `Io`, `Closed`.
     pub fn approximate_size(&self, range: impl KeyRange) -> Result<u64> {
-        let (from, to) = ends(&range);
         let core = self.core();
-        core.base
-            .context
-            .with_directory(core.approximate_size(from, to))
+        let size = core
+            .properties()
+            .approximate_size(Section::Default, ends(&range));
+        core.base.context.with_directory(size)
     }
 
     /// Returns about how many keys are in `range`, without a scan.
@@ -55,9 +57,50 @@ impl Db {
     /// # Ok(()) }
     /// ```
     pub fn estimate_count(&self, range: impl KeyRange) -> Result<u64> {
-        let (from, to) = ends(&range);
         let core = self.core();
-        let estimate = core.estimate_count(from, to);
+        let estimate = core
+            .properties()
+            .estimate_count(Section::Default, ends(&range));
         core.base.context.with_directory(estimate)
+    }
+}
+
+impl Keyspace {
+    /// Like [`Db::approximate_size`], for keys of this keyspace.
+    ///
+    /// # Errors
+    /// Same as [`Db::approximate_size`]; `Closed` if the keyspace was dropped.
+    pub fn approximate_size(&self, range: impl KeyRange) -> Result<u64> {
+        let core = self.core();
+        let size = self.over(&range, |section, ends| {
+            core.properties().approximate_size(section, ends)
+        });
+        core.base.context.with_directory(size)
+    }
+
+    /// Like [`Db::estimate_count`], for keys of this keyspace.
+    ///
+    /// # Errors
+    /// Same as [`Db::estimate_count`]; `Closed` if the keyspace was dropped.
+    pub fn estimate_count(&self, range: impl KeyRange) -> Result<u64> {
+        let core = self.core();
+        let estimate = self.over(&range, |section, ends| {
+            core.properties().estimate_count(section, ends)
+        });
+        core.base.context.with_directory(estimate)
+    }
+
+    /// Passes the section and the stored form of a range to `estimate`.
+    fn over(
+        &self,
+        range: &impl KeyRange,
+        estimate: impl FnOnce(Section, (Option<&[u8]>, Option<&[u8]>)) -> Result<u64>,
+    ) -> Result<u64> {
+        let Some(state) = self.space() else {
+            return estimate(Section::Default, ends(range));
+        };
+        state.check()?;
+        let (from, to) = state.stored_range(range.key_bounds());
+        estimate(state.section(), (Some(&from), Some(&to)))
     }
 }

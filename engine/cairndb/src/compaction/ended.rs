@@ -1,0 +1,141 @@
+//! Frees the space of dropped keyspaces: which tables hold nothing else, and which may hold some.
+//!
+//! Tables that hold only entries of dropped keyspaces leave the version unread. Others are
+//! rewritten without such entries once the database is idle. The bounds of a table show only its
+//! first and its last keyspace. If an earlier handle dropped one in between, its entries stay until
+//! the table is compacted for another reason.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cairndb_base::Error;
+use cairndb_base::limits::KEYSPACE_BYTES;
+
+use crate::compaction::schedule::Schedule;
+use crate::jobs::plan::CompactionPlan;
+use crate::state::keyspaces::{Dropped, LiveKeyspaces};
+use crate::state::sections::{Section, keyspace_of};
+use crate::state::version::{Run, TableHandle};
+use crate::versions::engine_state::EngineState;
+
+/// What is left of dropped keyspaces in a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    Something,
+    Everything,
+}
+
+/// The keyspaces that exist, and those that do not.
+struct Known {
+    live: LiveKeyspaces,
+    dropped: Dropped,
+}
+
+impl Known {
+    /// Returns what `table` may hold of dropped keyspaces.
+    fn left_in(&self, table: &TableHandle) -> Left {
+        if table.section() == Section::Default {
+            return Left::Nothing;
+        }
+        let (smallest, largest) = (&table.record.smallest, &table.record.largest);
+        // An upper bound may be an end of its keyspace, which has an odd number.
+        let (first, last) = (keyspace_of(smallest), keyspace_of(largest) & !1);
+        let from = self.live.partition_point(|number| *number < first);
+        let to = self.live.partition_point(|number| *number <= last);
+        if from >= to {
+            return Left::Everything;
+        }
+        let is_dropped = |bound: &[u8], number: u32| {
+            bound.len() >= KEYSPACE_BYTES && self.live.binary_search(&number).is_err()
+        };
+        let at_ends = is_dropped(smallest, first) || is_dropped(largest, last);
+        let mut between = self.dropped.here.range(first..=last);
+        if at_ends && table.record.file < self.dropped.before
+            || between.any(|(_, below)| table.record.file < *below)
+        {
+            return Left::Something;
+        }
+        Left::Nothing
+    }
+}
+
+impl Schedule {
+    /// Returns whether dropped keyspaces may have left tables, including those that only an `idle`
+    /// database rewrites.
+    pub(crate) fn may_have_ended(&self, state: &EngineState, idle: bool) -> bool {
+        let drops = self.base.keyspaces.drops();
+        drops > state.ended.whole || idle && drops > state.ended.partial
+    }
+
+    /// Returns the plan that frees tables of dropped keyspaces: those that hold nothing else, or,
+    /// if `idle`, some of those that hold other entries.
+    pub(crate) fn ended_plan(&self, state: &mut EngineState, idle: bool) -> Option<CompactionPlan> {
+        if !self.may_have_ended(state, idle) || state.is_compacting() || !state.may_compact() {
+            return None;
+        }
+        let drops = self.base.keyspaces.drops();
+        let known = Known {
+            live: self.base.keyspaces.live(),
+            dropped: self.base.keyspaces.dropped(),
+        };
+        if let Some(plan) = self.whole_tables(state, &known) {
+            return Some(state.begin_compaction(plan));
+        }
+        state.ended.whole = drops;
+        if !idle {
+            return None;
+        }
+        if let Some(plan) = self.partial_tables(state, &known) {
+            return Some(state.begin_compaction(plan));
+        }
+        state.ended.partial = drops;
+        if state.immutables.is_empty() {
+            self.base.keyspaces.forget_dropped(drops);
+        }
+        None
+    }
+
+    fn whole_tables(&self, state: &EngineState, known: &Known) -> Option<CompactionPlan> {
+        let found = state.version.runs.iter().filter_map(|run| {
+            let mut tables = run.tables().to_vec();
+            tables.retain(|table| known.left_in(table) == Left::Everything);
+            (!tables.is_empty()).then(|| Run::new(run.id, tables, &self.base.opener.orders))
+        });
+        let inputs: Vec<Run> = found.collect();
+        let target = inputs.last()?.id;
+        Some(CompactionPlan {
+            unread: true,
+            ..CompactionPlan::in_place(inputs, target, false)
+        })
+    }
+
+    /// Finds adjacent tables of one run, from the oldest run.
+    fn partial_tables(&self, state: &EngineState, known: &Known) -> Option<CompactionPlan> {
+        let damaged: &BTreeMap<u64, Error> = &state.compactions.damaged;
+        let wanted = |table: &&Arc<TableHandle>| {
+            !damaged.contains_key(&table.record.file) && known.left_in(table) == Left::Something
+        };
+        let runs = state.version.runs.iter().enumerate().rev();
+        for (at, run) in runs {
+            let tables = run.tables();
+            let Some(first) = tables.iter().position(|table| wanted(&table)) else {
+                continue;
+            };
+            let stretch = tables[first..].iter().take_while(wanted).cloned();
+            let mut bytes = 0;
+            let stretch = stretch.take_while(|table| {
+                let fits = bytes < STRETCH_BYTES;
+                bytes += table.record.bytes;
+                fits
+            });
+            let inputs = Run::new(run.id, stretch.collect(), &self.base.opener.orders);
+            let bottom = at + 1 == state.version.runs.len();
+            return Some(CompactionPlan::in_place(vec![inputs], run.id, bottom));
+        }
+        None
+    }
+}
+
+/// Number of table bytes that one job rewrites; it takes at least one table.
+const STRETCH_BYTES: u64 = 32 << 20;
