@@ -1,5 +1,5 @@
-//! Model test: compares the database with a `BTreeMap` over millions of operations and random
-//! settings.
+//! Model test: compares the database with a `BTreeMap` for each of three keyspaces, over millions
+//! of operations and random settings.
 //!
 //! A *list* consists of settings and about twenty thousand operations, all drawn from one seed. It
 //! runs on the database and on the model, and every result is compared. A failing list is reduced
@@ -25,10 +25,14 @@
 mod config;
 #[path = "model/data.rs"]
 mod data;
+#[path = "model/keyspaces.rs"]
+mod keyspaces;
 #[path = "model/op.rs"]
 mod op;
 #[path = "model/oracle.rs"]
 mod oracle;
+#[path = "model/reader.rs"]
+mod reader;
 #[path = "model/reduce.rs"]
 mod reduce;
 #[path = "model/runner.rs"]

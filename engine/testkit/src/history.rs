@@ -6,18 +6,22 @@
 //! from x to p. So logged writes form a prefix, an unlogged write survives only with everything
 //! before it, and the loss of an unlogged write does not affect later logged writes. The promises
 //! determine the minimum of x and p: [`Mark`].
+//!
+//! Keyspaces are created and dropped outside the log: what was acknowledged is durable, whatever
+//! the crash, and whether or not writes before it are. One in doubt is there or not.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use cairndb::Durability;
 use cairndb_base::hash64;
 
+use crate::spaces;
+
+pub use crate::spaces::Contents;
+
 /// Maximum number of commits in a message.
 const COMMITS_SHOWN: usize = 12;
-
-/// The contents of a database: for each key, the ids of the chunks of its value.
-pub type Contents = BTreeMap<Vec<u8>, Vec<u64>>;
 
 /// One change of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,10 @@ pub enum Change {
     },
     /// Removes the key.
     Delete,
+    /// Creates the keyspace that the key stands for.
+    Create,
+    /// Drops the keyspace that the key stands for.
+    Drop,
 }
 
 /// The outcome of a commit.
@@ -57,6 +65,14 @@ struct Commit {
     changes: Vec<(Vec<u8>, Change)>,
     durability: Durability,
     fate: Fate,
+}
+
+impl Commit {
+    /// Returns whether it creates or drops a keyspace.
+    fn is_of_keyspaces(&self) -> bool {
+        let first = self.changes.first();
+        first.is_some_and(|(_, change)| matches!(change, Change::Create | Change::Drop))
+    }
 }
 
 /// The promises at one moment, as numbers of commits.
@@ -142,6 +158,9 @@ impl History {
             return;
         };
         last.fate = Fate::Acknowledged;
+        if last.is_of_keyspaces() {
+            return;
+        }
         match last.durability {
             Durability::None => {}
             Durability::Os => self.mark.handed_over = self.mark.begun,
@@ -196,33 +215,98 @@ impl History {
             mark,
             ..Explained::default()
         };
-        let mut at_flush = Walk::new(&self.base);
-        for (x, commit) in self.commits[..mark.begun].iter().enumerate() {
-            let unlogged_before = x > 0 && self.commits[x - 1].durability == Durability::None;
-            if x == flush_min || (x > flush_min && unlogged_before) || loss == Loss::Lie {
-                self.walk_log(at_flush.clone(), x, log_min, &mut explained);
+        let of_keyspaces = (0..mark.begun).filter(|at| self.commits[*at].is_of_keyspaces());
+        // A medium that lies may have lost what was acknowledged last.
+        let forgotten = of_keyspaces.filter(|_| loss == Loss::Lie);
+        for known in forgotten.chain([mark.begun]).collect::<Vec<_>>() {
+            let mut at_flush = Walk::new(&self.base);
+            for (x, commit) in self.commits[..mark.begun].iter().enumerate() {
+                let unlogged_before = x > 0 && self.commits[x - 1].durability == Durability::None;
+                if x == flush_min || (x > flush_min && unlogged_before) || loss == Loss::Lie {
+                    self.walk_log(at_flush.clone(), (x, log_min), known, &mut explained);
+                }
+                let possible = !commit.is_of_keyspaces() && is_possible(commit, x, mark);
+                if possible || self.is_known(x, mark, known) {
+                    at_flush.apply(commit);
+                }
             }
-            if is_possible(commit, x, mark) {
-                at_flush.apply(commit);
-            }
+            self.walk_log(at_flush, (mark.begun, log_min), known, &mut explained);
         }
-        self.walk_log(at_flush, mark.begun, log_min, &mut explained);
         explained
     }
 
-    /// Adds all log points after one flush point.
-    fn walk_log(&self, mut walk: Walk, x: usize, log_min: usize, explained: &mut Explained) {
+    /// Adds all log points after one flush point. Of the commits that create or drop a keyspace,
+    /// those before `known` count.
+    fn walk_log(
+        &self,
+        mut walk: Walk,
+        (x, log_min): (usize, usize),
+        known: usize,
+        explained: &mut Explained,
+    ) {
         let mark = explained.mark;
         // Before `log_min` no logged commit may be missing. Unlogged commits are irrelevant here.
-        let logged = |p: usize| self.commits[p].durability != Durability::None;
+        let logged = |p: usize| {
+            self.commits[p].durability != Durability::None && !self.commits[p].is_of_keyspaces()
+        };
         let due = (x..log_min).rev().find(|&p| logged(p)).map_or(0, |p| p + 1);
         for p in x..=mark.begun {
             if p >= due {
-                explained.states.entry(walk.hash).or_insert((x, p));
+                self.with_keyspaces(&walk, (x, p), known, explained);
             }
-            if p < mark.begun && logged(p) && is_possible(&self.commits[p], p, mark) {
-                walk.apply(&self.commits[p]);
+            if p == mark.begun {
+                break;
             }
+            let commit = &self.commits[p];
+            if logged(p) && is_possible(commit, p, mark) || self.is_known(p, mark, known) {
+                walk.apply(commit);
+            }
+        }
+    }
+
+    /// Returns whether a commit before `known` has created or dropped a keyspace for certain.
+    fn is_known(&self, index: usize, mark: Mark, known: usize) -> bool {
+        let commit = &self.commits[index];
+        let acknowledged = commit.fate == Fate::Acknowledged && index < mark.decided;
+        acknowledged && index < known && commit.is_of_keyspaces()
+    }
+
+    /// Adds the state at a log point: with all keyspaces that are known, and with each number of
+    /// those in doubt.
+    fn with_keyspaces(
+        &self,
+        walk: &Walk,
+        (x, p): (usize, usize),
+        known: usize,
+        explained: &mut Explained,
+    ) {
+        let mark = explained.mark;
+        let (mut later, mut in_doubt) = (Vec::new(), Vec::new());
+        for (index, commit) in self.commits[..mark.begun].iter().enumerate() {
+            if !commit.is_of_keyspaces() {
+                continue;
+            }
+            if self.is_known(index, mark, mark.begun) {
+                later.extend((p..known).contains(&index).then_some(commit));
+            } else if is_possible(commit, index, mark) {
+                in_doubt.push(commit);
+            }
+        }
+        let mut add = |hash| {
+            explained.states.entry(hash).or_insert((x, p));
+        };
+        if later.is_empty() && in_doubt.is_empty() {
+            add(walk.hash);
+            return;
+        }
+        let mut walk = walk.clone();
+        for commit in later {
+            walk.apply(commit);
+        }
+        add(walk.hash);
+        for commit in in_doubt {
+            walk.apply(commit);
+            add(walk.hash);
         }
     }
 
@@ -238,6 +322,8 @@ impl History {
                     Change::Put { id, .. } => format!("{key}={id}"),
                     Change::Merge { id, .. } => format!("{key}+{id}"),
                     Change::Delete => format!("-{key}"),
+                    Change::Create => format!("create {key}"),
+                    Change::Drop => format!("drop {key}"),
                 }
             });
             let changes = changes.collect::<Vec<_>>().join(",");
@@ -303,6 +389,11 @@ impl Walk {
     }
 
     fn apply(&mut self, commit: &Commit) {
+        if commit.is_of_keyspaces() {
+            apply(&mut self.contents, commit);
+            self.hash = hash(&self.contents);
+            return;
+        }
         let keys = || commit.changes.iter().map(|(key, _)| key);
         let part = |contents: &Contents| {
             let mut seen: Vec<&Vec<u8>> = keys().collect();
@@ -320,6 +411,10 @@ impl Walk {
 
 fn apply(contents: &mut Contents, commit: &Commit) {
     for (key, change) in &commit.changes {
+        let entry = spaces::entry_of(key);
+        if entry.is_some_and(|it| *change != Change::Create && !contents.contains_key(it)) {
+            continue;
+        }
         match change {
             Change::Put { id, .. } => {
                 contents.insert(key.clone(), vec![*id]);
@@ -328,6 +423,10 @@ fn apply(contents: &mut Contents, commit: &Commit) {
             Change::Delete => {
                 contents.remove(key);
             }
+            Change::Create => {
+                contents.insert(key.clone(), Vec::new());
+            }
+            Change::Drop => spaces::remove(contents, key),
         }
     }
 }

@@ -151,7 +151,7 @@ fn write(db: &Db, seed: u64, thread: u64) -> cairndb::Result<()> {
             match change {
                 Change::Put { id, len } => batch.put(key, &value::chunk(*id, key, *len)),
                 Change::Merge { id, len } => batch.merge(key, &value::chunk(*id, key, *len)),
-                Change::Delete => batch.delete(key),
+                _ => batch.delete(key),
             }
         }
         db.write_with(&batch, &WriteOptions::new().durability(durability))?;

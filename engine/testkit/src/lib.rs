@@ -12,6 +12,7 @@
 //! The engine knows nothing of this. It runs single-threaded, with the same code as in a release,
 //! in the simulated environment of `engine/sim`.
 
+mod calls;
 pub mod campaign;
 pub mod damage;
 pub mod decoders;
@@ -23,6 +24,7 @@ pub mod lives;
 pub mod oracle;
 pub mod runner;
 pub mod setup;
+pub mod spaces;
 pub mod sweep;
 
 pub mod value;

@@ -5,6 +5,9 @@
 //! must be those after the last acknowledged write. At every open they must be those after some
 //! write that is at least as new as the last durable one. There is no other model, so nothing is
 //! excused. Lives are short, so many of them run per second.
+//!
+//! A creation or a drop of a keyspace is durable whether or not the writes before it are, so it
+//! changes every state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +18,21 @@ use cairndb_sim::{Cause, CrashChoice, Effect, Fault, Fill, Keep, OpKind, Profile
 
 use crate::oracle::PATH;
 use crate::setup::Setup;
+use crate::spaces::{self, NAMES};
 use crate::{Check, Violation};
 
+/// As [`spaces::Contents`], with the values themselves.
 type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// The keys, each with the number of its keyspace.
+const KEYS: [(usize, &[u8]); 6] = [
+    (0, b"a"),
+    (0, b"b"),
+    (0, b"c"),
+    (1, b"a"),
+    (1, b"d"),
+    (2, b"a"),
+];
 
 /// Maximum number of opens in a row. Only the first may encounter a fault.
 const OPENINGS_MAX: usize = 5;
@@ -153,7 +168,7 @@ impl Life {
     }
 
     fn step(&mut self, step: u64) -> Check<()> {
-        let outcome = match self.random.below(16) {
+        let outcome = match self.random.below(18) {
             0..=7 => self.write(step),
             8 | 9 => {
                 let flushed = self.db.flush();
@@ -182,6 +197,7 @@ impl Life {
                 self.reopen()?;
                 closed
             }
+            14 | 15 => self.create_or_drop(),
             _ => return self.check_live(),
         };
         if outcome.is_err() && self.is_poisoned() {
@@ -203,18 +219,31 @@ impl Life {
         let mut next = self.states[self.newest()].clone();
         let mut batch = WriteBatch::new();
         for entry in 0..count {
-            let key = vec![[b'a', b'b', b'c', b'd', b'e', b'f'][self.random.index(6)]];
+            let (space, key) = KEYS[self.random.index(KEYS.len())];
+            let place = spaces::place(NAMES[space], key);
+            let space = match space {
+                0 => None,
+                // Without the keyspace, there is nothing to write.
+                space if !next.contains_key(&spaces::entry(NAMES[space])) => continue,
+                space => Some(self.db.keyspace(NAMES[space])?),
+            };
             if self.random.below(4) == 0 {
-                batch.delete(&key);
-                next.remove(&key);
+                match &space {
+                    None => batch.delete(key),
+                    Some(space) => batch.delete_in(space, key),
+                }
+                next.remove(&place);
             } else {
                 let len = [20, 20, 700, 9000][self.random.index(4)];
                 let value: Vec<u8> = std::iter::repeat_n([step, entry], len / 2)
                     .flatten()
                     .map(|part| part.to_le_bytes()[0])
                     .collect();
-                batch.put(&key, &value);
-                next.insert(key, value);
+                match &space {
+                    None => batch.put(key, &value),
+                    Some(space) => batch.put_in(space, key, &value),
+                }
+                next.insert(place, value);
             }
         }
         let options = WriteOptions::new().durability(durability);
@@ -236,6 +265,41 @@ impl Life {
             Err(_) => {}
         }
         written
+    }
+
+    /// Creates a keyspace if it does not exist, and drops it if it does.
+    fn create_or_drop(&mut self) -> cairndb::Result<()> {
+        let name = NAMES[1 + self.random.index(2)];
+        let entry = spaces::entry(name);
+        let exists = self.states[self.newest()].contains_key(&entry);
+        let done = if exists {
+            self.db.drop_keyspace(name)
+        } else {
+            let created = self.db.create_keyspace(name, &spaces::options(name));
+            created.map(drop)
+        };
+        self.tell(format!(
+            "{name} exists: {exists}, then not: {}",
+            word(&done)
+        ));
+        let change = |state: &mut Contents| {
+            if exists {
+                state.retain(|place, _| !place.starts_with(&entry));
+            } else {
+                state.insert(entry.clone(), Vec::new());
+            }
+        };
+        match &done {
+            Ok(()) => self.states.iter_mut().for_each(change),
+            // It is unknown whether it is on disk.
+            Err(error) if error.kind() == ErrorKind::Poisoned => {
+                let mut changed = self.states[self.durable..].to_vec();
+                changed.iter_mut().for_each(change);
+                self.states.append(&mut changed);
+            }
+            Err(_) => {}
+        }
+        done
     }
 
     fn made_durable(&mut self, what: &str, done: cairndb::Result<()>) -> cairndb::Result<()> {
@@ -334,9 +398,22 @@ impl Life {
 }
 
 fn contents(db: &Db) -> cairndb::Result<Contents> {
-    db.iter()
-        .map(|entry| entry.map(|(key, value)| (key.to_vec(), value.to_vec())))
-        .collect()
+    let mut contents = Contents::new();
+    let mut add = |name: &str, iter: cairndb::Iter| -> cairndb::Result<()> {
+        for entry in iter {
+            let (key, value) = entry?;
+            contents.insert(spaces::place(name, &key), value.to_vec());
+        }
+        Ok(())
+    };
+    add("", db.iter())?;
+    for space in spaces::named(db)? {
+        add(space.name(), space.iter())?;
+    }
+    let names = db.keyspaces();
+    let entries = names.iter().map(|name| (spaces::entry(name), Vec::new()));
+    contents.extend(entries);
+    Ok(contents)
 }
 
 fn word(result: &cairndb::Result<()>) -> String {

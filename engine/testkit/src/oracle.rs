@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use cairndb::{Db, Durability, Job, WriteOptions};
+use cairndb::{Db, Durability, Job, Keyspace, WriteBatch, WriteOptions};
 use cairndb_env::Env;
 use cairndb_sim::{CrashChoice, Keep, Profile, SimEnv};
 
@@ -24,6 +24,7 @@ use cairndb_format::name::FileKind;
 use crate::facts::manifest_facts;
 use crate::history::{Contents, Explained};
 use crate::setup::Setup;
+use crate::spaces;
 use crate::value;
 use crate::{Check, Violation};
 
@@ -33,6 +34,8 @@ pub const PATH: &str = "/db";
 const SPARES_MAX: usize = 2;
 /// A key that the oracle writes itself and no workload uses.
 const PROBE: &[u8] = b"~probe";
+/// A keyspace that the oracle creates itself.
+const FRESH: &str = "fresh";
 
 /// A key and its value.
 type Entry = (Vec<u8>, Vec<u8>);
@@ -79,7 +82,7 @@ pub fn check(
     if depth == Depth::Full {
         check_final(image, setup, &contents)?;
     }
-    check_usable(image, setup, db, &contents)?;
+    check_usable(image, setup, db, &contents, depth == Depth::Full)?;
     Ok(contents)
 }
 
@@ -97,38 +100,61 @@ pub fn open(env: &Arc<SimEnv>, setup: &Setup) -> Check<Db> {
 /// # Errors
 /// A violation if a read fails, a value was never written, or two kinds of reads differ.
 pub fn read_all(db: &Db, setup: &Setup) -> Check<Contents> {
-    let failed =
-        |what: &str, error: cairndb::Error| Violation::new(format!("{what} failed: {error}"));
+    let mut contents = read_space(db, None, setup.reverse)?;
+    for space in spaces::named(db).map_err(failed("opening a keyspace"))? {
+        let reverse = space.name() == spaces::NAMES[2];
+        let within = |violation: Violation| violation.within(space.name());
+        contents.extend(read_space(db, Some(&space), reverse).map_err(within)?);
+    }
+    Ok(contents)
+}
+
+fn read_space(db: &Db, space: Option<&Keyspace>, reverse: bool) -> Check<Contents> {
     let mut forward = Vec::new();
-    for entry in db.iter() {
-        let (key, value) = entry.map_err(|error| failed("a forward scan", error))?;
+    for entry in space.map_or_else(|| db.iter(), Keyspace::iter) {
+        let (key, value) = entry.map_err(failed("a forward scan"))?;
         forward.push((key.to_vec(), value.to_vec()));
     }
     let mut backward = Vec::with_capacity(forward.len());
     let snapshot = db.snapshot();
-    for entry in snapshot.iter().rev() {
-        let (key, value) = entry.map_err(|error| failed("a backward scan", error))?;
+    let scan = match space {
+        None => snapshot.iter(),
+        Some(space) => snapshot
+            .range_in(space, ..)
+            .map_err(failed("a scan of a snapshot"))?,
+    };
+    for entry in scan.rev() {
+        let (key, value) = entry.map_err(failed("a backward scan"))?;
         backward.push((key.to_vec(), value.to_vec()));
     }
     backward.reverse();
     if forward != backward {
         return Err(differing(&forward, &backward));
     }
-    let in_order = |pair: &[Entry]| (pair[0].0 < pair[1].0) != setup.reverse;
+    let in_order = |pair: &[Entry]| (pair[0].0 < pair[1].0) != reverse;
     if !forward.windows(2).all(in_order) {
         return Err(Violation::new("a scan is out of order"));
     }
+    let name = space.map_or("", Keyspace::name);
     let mut contents = Contents::new();
+    if !name.is_empty() {
+        contents.insert(spaces::entry(name), Vec::new());
+    }
     for (key, scanned) in forward {
-        let got = db.get(&key).map_err(|error| failed("a get", error))?;
+        let got = match space {
+            None => db.get(&key),
+            Some(space) => space.get(&key),
+        };
+        let got = got.map_err(failed("a get"))?;
         if got.as_deref() != Some(&*scanned) {
             let key = key.escape_ascii();
             return Err(Violation::new(format!(
                 "a get of {key} differs from a scan"
             )));
         }
-        let ids = value::ids(&key, &scanned)?;
-        contents.insert(key, ids);
+        let place = spaces::place(name, &key);
+        let ids = value::ids(&place, &scanned)?;
+        contents.insert(place, ids);
     }
     Ok(contents)
 }
@@ -148,23 +174,6 @@ fn differing(forward: &[Entry], backward: &[Entry]) -> Violation {
         backward.len(),
         show(backward)
     ))
-}
-
-/// Reads the contents with a forward scan. Returns the engine's error if the scan fails.
-///
-/// # Errors
-/// A violation if a value was never written.
-pub fn read_or_error(db: &Db) -> Check<Result<Contents, cairndb::Error>> {
-    let mut contents = Contents::new();
-    for entry in db.iter() {
-        match entry {
-            Ok((key, value)) => {
-                contents.insert(key.to_vec(), value::ids(&key, &value)?);
-            }
-            Err(error) => return Ok(Err(error)),
-        }
-    }
-    Ok(Ok(contents))
 }
 
 /// Returns a violation for contents that no history explains.
@@ -210,14 +219,45 @@ fn check_final(image: &Arc<SimEnv>, setup: &Setup, contents: &Contents) -> Check
     Ok(())
 }
 
-/// Checks that the database can be written, closed, verified and reopened.
-fn check_usable(image: &Arc<SimEnv>, setup: &Setup, db: Db, contents: &Contents) -> Check<()> {
-    let failed = |what: &'static str| {
-        move |error: cairndb::Error| Violation::new(format!("{what} failed: {error}"))
-    };
+fn failed(what: &'static str) -> impl Fn(cairndb::Error) -> Violation {
+    move |error| Violation::new(format!("{what} failed: {error}"))
+}
+
+/// Writes to every keyspace. If `creates` is set and there are any, creates another, which must be
+/// empty. Returns the number of entries added.
+fn write_probes(db: &Db, creates: bool) -> Check<usize> {
+    let named = spaces::named(db).map_err(failed("opening a keyspace"))?;
+    let mut probes = WriteBatch::new();
+    let chunk = |name| value::chunk(u64::MAX, &spaces::place(name, PROBE), 700);
+    probes.put(PROBE, &chunk(""));
+    for space in &named {
+        probes.put_in(space, PROBE, &chunk(space.name()));
+    }
+    let creates = creates && !named.is_empty();
+    if creates {
+        // Its number must not be that of a keyspace that was dropped.
+        let fresh = db.create_keyspace(FRESH, &spaces::options(spaces::NAMES[2]));
+        let fresh = fresh.map_err(failed("creating a keyspace"))?;
+        if fresh.iter().next().is_some() {
+            return Err(Violation::new("a new keyspace has entries"));
+        }
+    }
     let sync = WriteOptions::new().durability(Durability::Sync);
-    db.put_with(PROBE, &value::chunk(u64::MAX, PROBE, 700), &sync)
-        .map_err(failed("a write after recovery"))?;
+    let written = db.write_with(&probes, &sync);
+    written.map_err(failed("a write after recovery"))?;
+    Ok(1 + named.len() + usize::from(creates))
+}
+
+/// Checks that the database can be written, closed, verified and reopened; if `creates` is set,
+/// also that a keyspace can be created.
+fn check_usable(
+    image: &Arc<SimEnv>,
+    setup: &Setup,
+    db: Db,
+    contents: &Contents,
+    creates: bool,
+) -> Check<()> {
+    let added = write_probes(&db, creates)?;
     while db
         .step_background(Job::Compact)
         .map_err(failed("a compaction after recovery"))?
@@ -230,14 +270,16 @@ fn check_usable(image: &Arc<SimEnv>, setup: &Setup, db: Db, contents: &Contents)
     let before = image.image_hash();
     let db = open(image, setup).map_err(|violation| violation.within("reopening"))?;
     let mut found = read_all(&db, setup).map_err(|violation| violation.within("reopened"))?;
-    if verified.entries != found.len() as u64 {
+    let entries = found.values().filter(|ids| !ids.is_empty()).count();
+    if verified.entries != entries as u64 {
         return Err(Violation::new(format!(
-            "verify counted {} entries, and there are {}",
+            "verify counted {} entries, and there are {entries}",
             verified.entries,
-            found.len()
         )));
     }
-    if found.remove(PROBE) != Some(vec![u64::MAX]) {
+    let all = found.len();
+    found.retain(|place, ids| *ids != [u64::MAX] && *place != spaces::entry(FRESH));
+    if all - found.len() != added {
         return Err(Violation::new("the write after recovery was lost"));
     }
     if found != *contents {

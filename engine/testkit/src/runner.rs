@@ -6,15 +6,16 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cairndb::{BatchEntry, Db, Durability, Error, ErrorKind, Snapshot, WriteBatch, WriteOptions};
+use cairndb::{Db, Durability, Error, ErrorKind, Snapshot, WriteBatch, WriteOptions};
 use cairndb_env::sync::Mutex;
 use cairndb_sim::{CrashPoint, Effect, SimEnv};
 
+use crate::calls::{add, as_transaction, can, compact, one};
 use crate::facts::manifest_facts;
 use crate::history::{Change, Contents, History, Loss, Mark};
 use crate::oracle::{self, PATH};
 use crate::setup::Setup;
-use crate::value;
+use crate::spaces::{self, NAMES};
 use crate::workload::{self, Act, Step};
 use crate::{Check, Violation};
 
@@ -154,7 +155,7 @@ impl Runner {
         let Some(db) = self.db.clone().filter(|_| self.failed) else {
             return Ok(closed.err());
         };
-        let found = match oracle::read_or_error(&db)? {
+        let found = match spaces::read(&db, None)? {
             Ok(found) => found,
             Err(error) => return Ok(Some(error)),
         };
@@ -188,25 +189,22 @@ impl Runner {
         let Some(db) = self.db.clone() else {
             return Ok(None);
         };
+        if !can(&db, step) {
+            return Ok(None);
+        }
         let done = match step {
-            Step::One(number, act, durability) => self.one(&db, *number, *act, *durability),
+            Step::One(number, act, durability) => self.batch(&db, &[(*number, *act)], *durability),
             Step::Batch(entries, durability) => self.batch(&db, entries, *durability),
+            Step::Create(space) => self.create(&db, NAMES[*space]),
+            Step::Drop(space) => return self.drop_keyspace(&db, NAMES[*space]),
             Step::Flush => self.flush(&db),
-            Step::Compact(range) => {
-                let keys = [workload::key(range.start), workload::key(range.end)];
-                let (low, high) = (keys.iter().min(), keys.iter().max());
-                let whole = *range == workload::ALL_KEYS;
-                match (low, high) {
-                    (Some(low), Some(high)) if !whole => db.compact_range(low..=high),
-                    _ => db.compact_range(..),
-                }
-            }
+            Step::Compact(range) => compact(&db, range),
             Step::TakeSnapshot => {
                 let contents = self.contents();
                 self.snapshots.push_back((db.snapshot(), contents));
                 Ok(())
             }
-            Step::DropSnapshot => return self.drop_snapshot(),
+            Step::DropSnapshot => return self.drop_snapshot(&db),
             Step::Background(job) => {
                 // Triggers work that depends on the clock, such as the removal of spare log
                 // segments.
@@ -217,7 +215,7 @@ impl Runner {
             Step::Checkpoint => return self.checkpoint(&db),
             Step::Reopen => Ok(()),
         };
-        let writes = matches!(step, Step::One(..) | Step::Batch(..));
+        let writes = matches!(step, Step::One(..) | Step::Batch(..) | Step::Create(_));
         if done.is_ok() && writes && self.poisoned {
             return Err(Violation::new("a poisoned handle accepted a write"));
         }
@@ -249,23 +247,8 @@ impl Runner {
         }
     }
 
-    fn one(&mut self, db: &Db, number: u8, act: Act, durability: Durability) -> Result<(), Error> {
-        let key = workload::key(number);
-        let change = self.change(act);
-        self.begin(vec![(key.clone(), change)], durability);
-        let options = WriteOptions::new().durability(durability);
-        let result = match change {
-            Change::Put { id, len } => db.put_with(&key, &value::chunk(id, &key, len), &options),
-            Change::Merge { id, len } => {
-                let mut batch = WriteBatch::new();
-                batch.merge(&key, &value::chunk(id, &key, len));
-                db.write_with(&batch, &options)
-            }
-            Change::Delete => db.delete_with(&key, &options),
-        };
-        self.end(result)
-    }
-
+    /// Writes all changes whose keyspaces exist: one by the call for single entries, several as a
+    /// batch or as a transaction.
     fn batch(
         &mut self,
         db: &Db,
@@ -275,24 +258,78 @@ impl Runner {
         let mut batch = WriteBatch::new();
         let mut changes = Vec::new();
         for &(number, act) in entries {
-            let key = workload::key(number);
-            let change = self.change(act);
-            match change {
-                Change::Put { id, len } => batch.put(&key, &value::chunk(id, &key, len)),
-                Change::Merge { id, len } => batch.merge(&key, &value::chunk(id, &key, len)),
-                Change::Delete => batch.delete(&key),
-            }
-            changes.push((key, change));
+            let (name, key) = (NAMES[workload::space(number)], workload::key(number));
+            let space = match name {
+                "" => None,
+                name => Some(match db.keyspace(name) {
+                    Ok(space) => space,
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                    Err(error) => return Err(error),
+                }),
+            };
+            let (place, change) = (spaces::place(name, &key), self.change(act));
+            add(&mut batch, space.as_ref(), &key, (&place, change));
+            changes.push((place, change));
         }
         self.begin(changes, durability);
         let options = WriteOptions::new().durability(durability);
         // Each half of the batches takes one of the two ways.
-        let result = if batch.len().is_multiple_of(2) {
-            as_transaction(db, &batch, options)
-        } else {
-            db.write_with(&batch, &options)
+        let result = match entries {
+            [_] => one(db, &batch, options),
+            _ if batch.len().is_multiple_of(2) => as_transaction(db, &batch, options),
+            _ => db.write_with(&batch, &options),
         };
         self.end(result)
+    }
+
+    fn create(&mut self, db: &Db, name: &str) -> Result<(), Error> {
+        self.begin(
+            vec![(spaces::entry(name), Change::Create)],
+            Durability::Sync,
+        );
+        let created = db.create_keyspace(name, &spaces::options(name));
+        self.end(created.map(drop))?;
+        for (_, contents) in &mut self.snapshots {
+            contents.insert(spaces::entry(name), Vec::new());
+        }
+        Ok(())
+    }
+
+    /// Drops a keyspace. An iterator goes on, and the handle is closed.
+    fn drop_keyspace(&mut self, db: &Db, name: &str) -> Check<Option<Error>> {
+        let entry = spaces::entry(name);
+        let space = match db.keyspace(name) {
+            Ok(space) => space,
+            Err(error) => return Ok(Some(error)),
+        };
+        let (iter, mut expected) = (space.iter(), self.contents());
+        expected.retain(|place, _| place.starts_with(&entry));
+        self.begin(vec![(entry.clone(), Change::Drop)], Durability::Sync);
+        let dropped = self.end(db.drop_keyspace(name));
+        if dropped.is_ok() && self.poisoned {
+            return Err(Violation::new("a poisoned handle dropped a keyspace"));
+        }
+        self.poisoned |= is_poisoned(&dropped);
+        if let Err(error) = dropped {
+            return Ok(Some(error));
+        }
+        for (_, contents) in &mut self.snapshots {
+            spaces::remove(contents, &entry);
+        }
+        let written = space.put(b"never", b"seen");
+        if !written.is_err_and(|error| error.kind() == ErrorKind::Closed) {
+            return Err(Violation::new("a dropped keyspace is not closed"));
+        }
+        let mut found = Contents::new();
+        let failed = spaces::collect(&mut found, name, iter)?;
+        if failed.is_none() && found != expected {
+            return Err(differing(
+                "an iterator over a dropped keyspace",
+                &found,
+                &expected,
+            ));
+        }
+        Ok(failed)
     }
 
     fn flush(&mut self, db: &Db) -> Result<(), Error> {
@@ -317,14 +354,13 @@ impl Runner {
 
     /// Compares a scan with the model. Returns an error of the engine.
     fn read(&self, db: &Db) -> Check<Option<Error>> {
-        let expected = self.contents();
-        compare(db.iter(), &expected, "reading")
+        compare(db, None, &self.contents(), "reading")
     }
 
-    fn drop_snapshot(&mut self) -> Check<Option<Error>> {
+    fn drop_snapshot(&mut self, db: &Db) -> Check<Option<Error>> {
         match self.snapshots.pop_front() {
             None => Ok(None),
-            Some((snapshot, expected)) => compare(snapshot.iter(), &expected, "a snapshot"),
+            Some((snapshot, expected)) => compare(db, Some(&snapshot), &expected, "a snapshot"),
         }
     }
 
@@ -341,7 +377,7 @@ impl Runner {
             Ok(copy) => copy,
             Err(error) => return Ok(Some(error)),
         };
-        let failed = compare(copy.iter(), &expected, "a checkpoint")?;
+        let failed = compare(&copy, None, &expected, "a checkpoint")?;
         drop(copy);
         let destroyed = cairndb::destroy(&path, &options);
         Ok(failed.or(destroyed.err()))
@@ -362,49 +398,22 @@ impl Runner {
     }
 }
 
-/// Checks that a scan returns the expected contents. Returns an error of the scan.
+/// Checks that scans return the expected contents. Returns an error of a scan.
 fn compare(
-    scan: impl Iterator<Item = Result<(cairndb::Value, cairndb::Value), Error>>,
+    db: &Db,
+    snapshot: Option<&Snapshot>,
     expected: &Contents,
     what: &str,
 ) -> Check<Option<Error>> {
-    let mut found = Contents::new();
-    for entry in scan {
-        let (key, value) = match entry {
-            Ok(entry) => entry,
-            Err(error) => return Ok(Some(error)),
-        };
-        found.insert(key.to_vec(), value::ids(&key, &value)?);
+    match spaces::read(db, snapshot)? {
+        Err(error) => Ok(Some(error)),
+        Ok(found) if found == *expected => Ok(None),
+        Ok(found) => Err(differing(what, &found, expected)),
     }
-    if found == *expected {
-        return Ok(None);
-    }
-    Err(Violation::new(format!(
-        "{what} returned {found:?} instead of {expected:?}"
-    )))
 }
 
-/// Writes `batch` through a transaction, which reads back each of its own writes.
-fn as_transaction(db: &Db, batch: &WriteBatch, options: WriteOptions) -> Result<(), Error> {
-    let transaction = db.transaction();
-    for entry in batch.iter() {
-        match entry {
-            BatchEntry::Put { key, value } => {
-                transaction.put(key, value)?;
-                assert_eq!(transaction.get(key)?.as_deref(), Some(value));
-            }
-            BatchEntry::Delete { key } => {
-                transaction.delete(key)?;
-                assert!(transaction.get(key)?.is_none());
-            }
-            BatchEntry::Merge { key, operand } => {
-                transaction.merge(key, operand)?;
-                assert!(transaction.contains(key)?);
-            }
-            _ => unreachable!("a batch has no other entries"),
-        }
-    }
-    transaction.commit_with(&options)
+fn differing(what: &str, found: &Contents, expected: &Contents) -> Violation {
+    Violation::new(format!("{what} returned {found:?} instead of {expected:?}"))
 }
 
 fn is_poisoned(result: &Result<(), Error>) -> bool {

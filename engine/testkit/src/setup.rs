@@ -70,7 +70,8 @@ impl Setup {
             .filter_bits_per_key(self.filter_bits)
             .verify_always(self.verify_always)
             .value_file_bytes(self.value_file)
-            .merge_operator(Arc::new(Append));
+            .merge_operator(Arc::new(Append))
+            .register_comparator(Arc::new(Reverse));
         if let Some(mapped) = self.mapped {
             options = options.mapped(mapped);
         }

@@ -44,6 +44,8 @@ pub fn reference() -> Vec<Step> {
         put(0, 100, Durability::Os),
         put(1, 3000, Durability::Sync),
         put(2, 9000, Durability::Sync),
+        Step::Create(1),
+        Step::Create(2),
     ];
     for round in 0..3u8 {
         for index in 0..12u8 {
@@ -57,6 +59,8 @@ pub fn reference() -> Vec<Step> {
                     (4, Act::Put(500)),
                     (5, Act::Merge(200)),
                     (6, Act::Put(8500)),
+                    (workload::SPACE, Act::Put(300)),
+                    (2 * workload::SPACE, Act::Put(8500)),
                 ],
                 Durability::Sync,
             ),
@@ -64,6 +68,7 @@ pub fn reference() -> Vec<Step> {
             Step::TakeSnapshot,
             Step::Flush,
             put(7, 2000, Durability::Sync),
+            [Step::Drop(1), Step::Create(1), Step::Drop(2)][usize::from(round)].clone(),
             Step::Background(Job::Compact),
             Step::Background(Job::Persist),
             Step::Background(Job::Reap),

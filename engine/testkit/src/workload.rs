@@ -39,6 +39,10 @@ pub enum Step {
     Read,
     /// Create another database with the same contents, and check it.
     Checkpoint,
+    /// Create a keyspace, if it does not exist.
+    Create(usize),
+    /// Drop a keyspace, if it exists.
+    Drop(usize),
 }
 
 /// Number of keys in most workloads; keys are numbers below it.
@@ -46,9 +50,18 @@ pub const KEYS: u8 = 24;
 /// The range of all keys.
 pub const ALL_KEYS: Range<u8> = 0..u8::MAX;
 
-/// Returns the bytes of a key. Keys form two groups with a common prefix each, and have several
-/// lengths.
+/// Maximum number of keys of a keyspace. The numbers of the next keyspace's keys follow.
+pub const SPACE: u8 = 85;
+
+/// Returns the number of the keyspace to which a key belongs, 0 for the default one.
+pub fn space(number: u8) -> usize {
+    usize::from(number / SPACE)
+}
+
+/// Returns the bytes of a key, which are the same in each keyspace. Keys form two groups with a
+/// common prefix each, and have several lengths.
 pub fn key(number: u8) -> Vec<u8> {
+    let number = number % SPACE;
     let group = if number.is_multiple_of(3) {
         "pebble"
     } else {
@@ -58,14 +71,15 @@ pub fn key(number: u8) -> Vec<u8> {
     format!("{group}{number:0width$}").into_bytes()
 }
 
-/// Returns the eight steps of the exhaustive workloads.
-fn alphabet() -> [Step; 8] {
+/// Returns the ten steps of the exhaustive workloads.
+fn alphabet() -> [Step; 10] {
     let batch = vec![
         (0, Act::Put(900)),
         (1, Act::Put(40)),
         (2, Act::Delete),
         (3, Act::Merge(300)),
         (4, Act::Put(9000)),
+        (SPACE, Act::Put(60)),
     ];
     [
         Step::One(0, Act::Put(1500), Durability::Os),
@@ -76,11 +90,13 @@ fn alphabet() -> [Step; 8] {
         Step::Compact(ALL_KEYS),
         Step::TakeSnapshot,
         Step::Reopen,
+        Step::Create(1),
+        Step::Drop(1),
     ]
 }
 
-/// Returns all sequences of up to `length` steps: 584 for three. Three steps reproduce nearly every
-/// known crash-consistency bug (Mohan et al., "Finding Crash-Consistency Bugs with Bounded
+/// Returns all sequences of up to `length` steps: 1,110 for three. Three steps reproduce nearly
+/// every known crash-consistency bug (Mohan et al., "Finding Crash-Consistency Bugs with Bounded
 /// Black-Box Crash Testing", OSDI 2018).
 pub fn all_short(length: usize) -> Vec<Vec<Step>> {
     let mut all: Vec<Vec<Step>> = vec![Vec::new()];
@@ -105,9 +121,9 @@ pub fn all_short(length: usize) -> Vec<Vec<Step>> {
 struct Style {
     keys: u8,
     /// Weights of: one entry, batch, flush, compaction, take and drop a snapshot, reopen, read,
-    /// checkpoint, and the background jobs flush, compact, idle compact, persist, reap, drop
-    /// values.
-    weights: [u64; 15],
+    /// checkpoint, the background jobs flush, compact, idle compact, persist, reap, drop values,
+    /// and create and drop a keyspace.
+    weights: [u64; 17],
     /// Whether most values are at least a kilobyte long.
     large: bool,
     /// Whether some writes are unlogged.
@@ -115,18 +131,18 @@ struct Style {
 }
 
 /// A balanced mix of all steps.
-const MIXED: [u64; 15] = [44, 12, 3, 2, 2, 2, 1, 4, 1, 8, 7, 2, 7, 3, 2];
+const MIXED: [u64; 17] = [44, 12, 3, 2, 2, 2, 1, 4, 1, 8, 7, 2, 7, 3, 2, 6, 2];
 /// Long logs of several segments, rarely flushed.
-const LOGS: [u64; 15] = [150, 30, 1, 0, 2, 2, 1, 2, 0, 4, 4, 1, 4, 2, 1];
+const LOGS: [u64; 17] = [150, 30, 1, 0, 2, 2, 1, 2, 0, 4, 4, 1, 4, 2, 1, 6, 1];
 /// Many keys in runs of several tables, compacted in parts.
-const TABLES: [u64; 15] = [120, 40, 6, 6, 2, 2, 1, 2, 1, 12, 12, 1, 10, 4, 1];
+const TABLES: [u64; 17] = [120, 40, 6, 6, 2, 2, 1, 2, 1, 12, 12, 1, 10, 4, 1, 6, 1];
 
 /// Returns `length` random steps.
 pub fn random(random: &mut Random, length: usize) -> Vec<Step> {
     let (weights, keys, large) = match random.below(4) {
         0 | 1 => (MIXED, KEYS, false),
         2 => (LOGS, KEYS, true),
-        _ => (TABLES, 120, true),
+        _ => (TABLES, SPACE, true),
     };
     let unlogged = random.below(3) == 0;
     let style = Style {
@@ -135,7 +151,11 @@ pub fn random(random: &mut Random, length: usize) -> Vec<Step> {
         large,
         unlogged,
     };
-    (0..length).map(|_| style.step(random)).collect()
+    let spaces = [Step::Create(1), Step::Create(2)].into_iter();
+    let spaces = spaces.filter(|_| random.below(4) > 0).collect::<Vec<_>>();
+    let steps = (spaces.len()..length).map(|_| style.step(random));
+    let steps = steps.collect::<Vec<_>>();
+    [spaces, steps].concat()
 }
 
 impl Style {
@@ -167,14 +187,17 @@ impl Style {
             11 => Step::Background(Job::IdleCompact),
             12 => Step::Background(Job::Persist),
             13 => Step::Background(Job::Reap),
-            _ => Step::Background(Job::DropValues),
+            14 => Step::Background(Job::DropValues),
+            15 => Step::Create(1 + random.index(2)),
+            _ => Step::Drop(1 + random.index(2)),
         }
     }
 
     fn key(&self, random: &mut Random) -> u8 {
         let few = self.keys == KEYS && random.below(2) == 0;
         let limit = if few { 5 } else { self.keys };
-        u8::try_from(random.below(u64::from(limit))).unwrap_or(0)
+        let space = [0, 0, 1, 2][random.index(4)];
+        SPACE * space + u8::try_from(random.below(u64::from(limit))).unwrap_or(0)
     }
 
     fn range(&self, random: &mut Random) -> Range<u8> {
@@ -210,9 +233,9 @@ mod tests {
 
     #[test]
     fn all_short_workloads_are_generated_and_keys_differ() {
-        assert_eq!(all_short(2).len(), 72);
-        assert_eq!(all_short(3).len(), 584);
-        let keys: std::collections::BTreeSet<_> = (0..200).map(key).collect();
+        assert_eq!(all_short(2).len(), 110);
+        assert_eq!(all_short(3).len(), 1110);
+        let keys: std::collections::BTreeSet<_> = (0..200).map(|n| (space(n), key(n))).collect();
         assert_eq!(keys.len(), 200);
     }
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use cairndb::env::random::Random;
 use cairndb::env::{Background, MemEnv};
-use cairndb::{Add, Append, Compression, Durability, Max, MergeOperator, Options};
+use cairndb::{
+    Add, Append, Comparator, Compression, Durability, KeyspaceOptions, Max, MergeOperator, Options,
+};
 
 use crate::data::{KeyShape, ValueMix};
 
@@ -22,7 +24,10 @@ pub(crate) enum Order {
     FoldCase,
 }
 
-impl cairndb::Comparator for Order {
+/// Those that need a comparator.
+pub(crate) const COMPARED: [Order; 3] = [Order::Reverse, Order::Shortlex, Order::FoldCase];
+
+impl Comparator for Order {
     fn name(&self) -> &'static str {
         match self {
             Order::Bytewise => "model.Bytewise",
@@ -57,6 +62,20 @@ pub(crate) enum Operator {
     Append,
     Max,
 }
+
+impl Operator {
+    fn get(self) -> Option<Arc<dyn MergeOperator>> {
+        match self {
+            Operator::None => None,
+            Operator::Add => Some(Arc::new(Add)),
+            Operator::Append => Some(Arc::new(Append)),
+            Operator::Max => Some(Arc::new(Max)),
+        }
+    }
+}
+
+/// The keyspaces besides the default one. The first is in bytewise order.
+pub(crate) const NAMES: [&str; 2] = ["plain", "ordered"];
 
 /// The environment, and the way in which background work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +119,8 @@ pub(crate) struct Config {
     pub(crate) ops: usize,
     /// Maximum total size in bytes of the operands of one key that a job holds.
     pub(crate) operands_held: usize,
+    /// Of eight operations, so many are on keyspaces with names.
+    pub(crate) named: u64,
 }
 
 fn pick<T: Copy>(random: &mut Random, list: &[T]) -> T {
@@ -170,11 +191,13 @@ impl Config {
             },
             // Drawn last, so that the lists of known seeds do not change.
             operands_held: pick(random, &[64 << 20, 64 << 20, 2_000, 200]),
+            named: pick(random, &[0, 2, 4, 6]),
         }
     }
 
-    /// Returns the options with which the list's database is opened in `env`.
-    pub(crate) fn options(&self, env: Option<&Arc<MemEnv>>) -> Options {
+    /// Returns the options with which the list's database is opened in `env`, with comparators for
+    /// `orders`.
+    pub(crate) fn options(&self, env: Option<&Arc<MemEnv>>, orders: &[Order]) -> Options {
         let mut options = Options::new()
             .memory_budget(self.budget)
             .compression(self.compression)
@@ -190,19 +213,50 @@ impl Config {
         if let Some(mapped) = self.mapped {
             options = options.mapped(mapped);
         }
+        for order in orders {
+            options = options.register_comparator(Arc::new(*order));
+        }
         if self.order != Order::Bytewise {
             options = options.comparator(Arc::new(self.order));
         }
-        let operator: Option<Arc<dyn MergeOperator>> = match self.operator {
-            Operator::None => None,
-            Operator::Add => Some(Arc::new(Add)),
-            Operator::Append => Some(Arc::new(Append)),
-            Operator::Max => Some(Arc::new(Max)),
-        };
-        match operator {
+        match self.operator.get() {
             Some(operator) => options.merge_operator(operator),
             None => options,
         }
+    }
+
+    /// Draws the order out of `orders`, the operator and the options of a keyspace. Each time that
+    /// it is created they may be others.
+    pub(crate) fn keyspace(
+        &self,
+        name: &str,
+        births: u64,
+        orders: &[Order],
+    ) -> (Order, Operator, KeyspaceOptions) {
+        let random = &mut Random::new(self.seed ^ births << 40);
+        let mut options = KeyspaceOptions::new();
+        let order = if name == NAMES[0] {
+            Order::Bytewise
+        } else {
+            pick(random, orders)
+        };
+        if order != Order::Bytewise {
+            options = options.comparator(order.name());
+        }
+        let operator = match self.values {
+            ValueMix::Counters => pick(random, &[Operator::Add, Operator::Append, Operator::Max]),
+            _ => pick(random, &[Operator::None, Operator::Append]),
+        };
+        if let Some(operator) = operator.get() {
+            options = options.merge_operator(operator.name());
+        }
+        if let Some(compression) = pick(random, &[None, Some(Compression::None)]) {
+            options = options.compression(compression);
+        }
+        if let Some(bytes) = pick(random, &[None, Some(20), Some(1_000)]) {
+            options = options.value_bytes(bytes);
+        }
+        (order, operator, options)
     }
 
     /// Returns the list's environment, or `None` if it runs on disk.

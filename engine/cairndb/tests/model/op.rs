@@ -80,11 +80,35 @@ pub(crate) enum Op {
     Property(u8),
     Flush,
     Compact(End, End),
+    /// Drops the keyspace. The next delete creates it again.
+    Drop,
     Step(Job),
     Idle,
     Checkpoint,
     Reopen(Closing),
 }
+
+impl Op {
+    /// Returns whether the operation needs its keyspace.
+    pub(crate) fn is_in_keyspace(self) -> bool {
+        !matches!(
+            self,
+            Op::Snapshot(_)
+                | Op::Forget(_)
+                | Op::Move(..)
+                | Op::Release(_)
+                | Op::Property(_)
+                | Op::Flush
+                | Op::Step(_)
+                | Op::Idle
+                | Op::Checkpoint
+                | Op::Reopen(_)
+        )
+    }
+}
+
+/// The number of a keyspace, 0 for the default one, and an operation.
+pub(crate) type Turn = (u8, Op);
 
 /// Maximum number of snapshots, and of cursors, held at a time.
 pub(crate) const PLACES: u8 = 4;
@@ -209,7 +233,19 @@ impl<'a> Generator<'a> {
         }
     }
 
-    pub(crate) fn change(&mut self) -> Change {
+    /// Draws the number of a keyspace.
+    fn space(&mut self) -> u8 {
+        let named = self.below(8) < self.config.named;
+        u8::from(named) << self.below(2)
+    }
+
+    /// Draws a change of a batch, most often in the keyspace `space`.
+    pub(crate) fn change_near(&mut self, space: u8) -> (u8, Change) {
+        let near = self.below(3) > 0;
+        (if near { space } else { self.space() }, self.change())
+    }
+
+    fn change(&mut self) -> Change {
         match self.below(10) {
             0..6 => Change::Put(self.key(), self.value()),
             6 | 7 => Change::Delete(self.key()),
@@ -288,7 +324,8 @@ impl<'a> Generator<'a> {
     fn upkeep(&mut self) -> Op {
         match self.below(100) {
             0..60 if self.config.place == Place::Stepped => Op::Step(self.job()),
-            0..72 => Op::Flush,
+            0..66 => Op::Flush,
+            66..72 => Op::Drop,
             72..84 => Op::Compact(self.end(), self.end()),
             84..87 => Op::Compact(End::Open, End::Open),
             87..90 => Op::Idle,
@@ -299,8 +336,12 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Draws the next operation.
-    pub(crate) fn op(&mut self) -> Op {
+    /// Draws the next operation and its keyspace.
+    pub(crate) fn turn(&mut self) -> Turn {
+        (self.space(), self.op())
+    }
+
+    fn op(&mut self) -> Op {
         let (writes, reads, scans, upkeep) = match self.config.mood {
             Mood::Writes => (800, 150, 46, 4),
             Mood::Reads => (250, 700, 48, 2),

@@ -1,4 +1,4 @@
-//! The model: a sorted map, and copies of it for snapshots.
+//! The model of a keyspace: a sorted map, and copies of it for snapshots.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -51,8 +51,8 @@ pub(crate) type Map = BTreeMap<Key, Entry>;
 #[derive(Clone, Debug)]
 pub(crate) struct Oracle {
     map: Arc<Map>,
-    order: Order,
-    operator: Operator,
+    pub(crate) order: Order,
+    pub(crate) operator: Operator,
 }
 
 impl Oracle {

@@ -3,14 +3,14 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::config::Config;
-use crate::op::Op;
+use crate::op::Turn;
 use crate::runner::{list, run_list};
 
 /// Maximum number of runs for a reduction. After them, the shortest list so far is printed.
 const REDUCTIONS_MAX: usize = 600;
 
 /// Runs `ops`. A panic counts as a failure.
-fn attempt(config: &Config, ops: &[Op]) -> Result<u64, (usize, String)> {
+fn attempt(config: &Config, ops: &[Turn]) -> Result<u64, (usize, String)> {
     match catch_unwind(AssertUnwindSafe(|| run_list(config, ops))) {
         Ok(result) => result.map(|answers| answers.last().copied().unwrap_or(0)),
         Err(panic) => {
@@ -30,7 +30,7 @@ fn signature(why: &str) -> String {
 }
 
 /// Removes pieces of decreasing length as long as the rest fails for the same reason.
-fn reduce(config: &Config, mut ops: Vec<Op>, mut why: String) -> (Vec<Op>, String) {
+fn reduce(config: &Config, mut ops: Vec<Turn>, mut why: String) -> (Vec<Turn>, String) {
     let mut piece = ops.len() / 2;
     let mut runs = 0;
     while piece > 0 && runs < REDUCTIONS_MAX {

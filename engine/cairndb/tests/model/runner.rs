@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cairndb::env::MemEnv;
-use cairndb::{Cursor, Db, Durability, ErrorKind, Snapshot, WriteBatch, WriteOptions};
+use cairndb::{Cursor, Db, Durability, ErrorKind, Options, Snapshot, WriteBatch, WriteOptions};
 
 use crate::config::{Config, Operator, Place};
 use crate::data::ValueSpec;
-use crate::op::{Change, Generator, Op, PLACES, Through};
+use crate::keyspaces::{Opened, Oracles};
+use crate::op::{Change, Generator, Op, PLACES, Through, Turn};
 use crate::oracle::{Key, Oracle};
+use crate::reader::Reader;
 
 /// `Err` describes the difference.
 pub(crate) type Outcome = Result<(), String>;
@@ -42,28 +44,6 @@ pub(crate) struct Held {
     pub(crate) at: Option<Key>,
 }
 
-/// The source of a read, with the model that it must match.
-#[derive(Debug)]
-pub(crate) enum Reader<'a> {
-    Now(&'a Db, &'a Oracle),
-    Then(&'a Snapshot, &'a Oracle),
-}
-
-impl<'a> Reader<'a> {
-    pub(crate) fn oracle(&self) -> &'a Oracle {
-        match self {
-            Reader::Now(_, oracle) | Reader::Then(_, oracle) => oracle,
-        }
-    }
-
-    pub(crate) fn cursor(&self) -> Cursor {
-        match self {
-            Reader::Now(db, _) => db.cursor(),
-            Reader::Then(snapshot, _) => snapshot.cursor(),
-        }
-    }
-}
-
 /// A running list.
 #[derive(Debug)]
 pub(crate) struct Runner<'a> {
@@ -74,9 +54,13 @@ pub(crate) struct Runner<'a> {
     pub(crate) paths: u32,
     pub(crate) keys: Vec<Arc<[u8]>>,
     /// The open database; `None` only during a reopen.
-    pub(crate) open: Option<Db>,
-    pub(crate) oracle: Oracle,
-    pub(crate) snapshots: [Option<(Snapshot, Oracle)>; PLACES as usize],
+    pub(crate) open: Option<Opened>,
+    pub(crate) oracles: Oracles,
+    /// The keyspace in use.
+    pub(crate) space: usize,
+    /// Number of keyspaces that were created.
+    pub(crate) births: u64,
+    pub(crate) snapshots: [Option<(Snapshot, Oracles)>; PLACES as usize],
     pub(crate) cursors: [Option<Held>; PLACES as usize],
     /// Whether something was written without logging since the last flush.
     pub(crate) unlogged: bool,
@@ -94,28 +78,43 @@ impl<'a> Runner<'a> {
             Place::Stepped | Place::Threads => None,
         };
         let path = config.path(root.as_ref(), 0);
-        let db = config.options(env.as_ref()).open(&path).map_err(failed)?;
-        Ok(Runner {
+        let default = Oracle::new(config.order, config.operator);
+        let mut runner = Runner {
             keys: config.keys.keys(config.key_count),
-            oracle: Oracle::new(config.order, config.operator),
+            oracles: [Some(default), None, None],
+            space: 0,
+            births: 0,
             config,
             env,
             root,
             path,
             paths: 1,
-            open: Some(db),
+            open: None,
             snapshots: [const { None }; PLACES as usize],
             cursors: [const { None }; PLACES as usize],
             unlogged: false,
             done: 0,
             answers: Vec::new(),
-        })
+        };
+        runner.open = Some(runner.open_at(&runner.path)?);
+        Ok(runner)
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        self.config.options(self.env.as_ref(), &self.orders())
     }
 
     pub(crate) fn db(&self) -> &Db {
-        self.open
-            .as_ref()
-            .expect("the database is open between operations")
+        &self.opened().db
+    }
+
+    /// Returns the model of the keyspace in use.
+    pub(crate) fn oracle(&self) -> &Oracle {
+        self.oracles[self.space].as_ref().expect("it exists")
+    }
+
+    fn oracle_mut(&mut self) -> &mut Oracle {
+        self.oracles[self.space].as_mut().expect("it exists")
     }
 
     pub(crate) fn bytes(&self, key: u32) -> &Arc<[u8]> {
@@ -124,9 +123,12 @@ impl<'a> Runner<'a> {
 
     pub(crate) fn reader(&self, through: Through) -> Reader<'_> {
         let held = through.and_then(|place| self.snapshots[usize::from(place)].as_ref());
-        match held {
-            Some((snapshot, moment)) => Reader::Then(snapshot, moment),
-            None => Reader::Now(self.db(), &self.oracle),
+        let moment = held.map_or(&self.oracles, |(_, moment)| moment);
+        Reader {
+            db: self.db(),
+            snapshot: held.map(|(snapshot, _)| snapshot),
+            keyspace: self.keyspace(),
+            oracle: moment[self.space].as_ref().expect("it exists"),
         }
     }
 
@@ -140,10 +142,14 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs one operation.
-    pub(crate) fn run(&mut self, op: &Op) -> Outcome {
+    pub(crate) fn run(&mut self, (space, op): Turn) -> Outcome {
         self.done += 1;
         self.answers.push(0);
-        match *op {
+        self.space = usize::from(space);
+        if op.is_in_keyspace() && self.oracles[self.space].is_none() {
+            return self.run_without(op);
+        }
+        match op {
             Op::Put(key, value, durability) => return self.put(key, value, durability),
             Op::Delete(key, durability) => return self.delete(key, durability),
             Op::Merge(key, operand) => return self.merge(key, operand),
@@ -162,7 +168,7 @@ impl<'a> Runner<'a> {
             Op::Range(through, low, high, walk) => return self.range(through, low, high, walk),
             Op::Prefix(through, key, len, walk) => return self.prefix(through, key, len, walk),
             Op::Snapshot(place) => {
-                let held = (self.db().snapshot(), self.oracle.clone());
+                let held = (self.db().snapshot(), self.oracles.clone());
                 self.snapshots[usize::from(place)] = Some(held);
             }
             Op::Forget(place) => self.snapshots[usize::from(place)] = None,
@@ -171,6 +177,7 @@ impl<'a> Runner<'a> {
             Op::Property(number) => return self.property(number),
             Op::Flush => return self.flush(),
             Op::Compact(low, high) => return self.compact(low, high),
+            Op::Drop => return self.drop_keyspace(),
             Op::Step(job) => return self.step(job),
             Op::Idle => return self.db().wait_idle().map_err(failed),
             Op::Checkpoint => return self.checkpoint(),
@@ -191,42 +198,57 @@ impl<'a> Runner<'a> {
     fn put(&mut self, key: u32, value: ValueSpec, durability: Option<Durability>) -> Outcome {
         let options = self.wrote(durability);
         let (key, value) = (Arc::clone(self.bytes(key)), value.bytes());
-        self.db().put_with(&key, &value, &options).map_err(failed)?;
-        self.oracle.put(&key, value);
+        let put = match self.keyspace() {
+            None => self.db().put_with(&key, &value, &options),
+            Some(keyspace) => keyspace.put_with(&key, &value, &options),
+        };
+        put.map_err(failed)?;
+        self.oracle_mut().put(&key, value);
         Ok(())
     }
 
     fn delete(&mut self, key: u32, durability: Option<Durability>) -> Outcome {
         let options = self.wrote(durability);
         let key = Arc::clone(self.bytes(key));
-        self.db().delete_with(&key, &options).map_err(failed)?;
-        self.oracle.delete(&key);
+        let deleted = match self.keyspace() {
+            None => self.db().delete_with(&key, &options),
+            Some(keyspace) => keyspace.delete_with(&key, &options),
+        };
+        deleted.map_err(failed)?;
+        self.oracle_mut().delete(&key);
         Ok(())
     }
 
     fn merge(&mut self, key: u32, operand: ValueSpec) -> Outcome {
         let _ = self.wrote(None);
         let (key, operand) = (Arc::clone(self.bytes(key)), operand.bytes());
-        let result = self.db().merge(&key, &operand);
-        if self.config.operator == Operator::None {
+        let result = match self.keyspace() {
+            None => self.db().merge(&key, &operand),
+            Some(keyspace) => keyspace.merge(&key, &operand),
+        };
+        if self.oracle().operator == Operator::None {
             let kind = result.err().map(|error| error.kind());
             let refused = kind == Some(ErrorKind::InvalidArgument);
             ensure!(refused, "merge without operator: {kind:?}");
             return Ok(());
         }
         result.map_err(failed)?;
-        self.oracle.merge(&key, &operand);
+        self.oracle_mut().merge(&key, &operand);
         Ok(())
     }
 
-    /// Returns the changes of a batch, drawn from its seed.
-    fn changes(&self, seed: u64, len: u16) -> Vec<Change> {
+    /// Returns the changes of a batch and their keyspaces, drawn from its seed.
+    fn changes(&self, seed: u64, len: u16) -> Vec<(usize, Change)> {
         let mut generator = Generator::new(self.config, seed);
-        let merges = self.config.operator != Operator::None;
-        (0..len)
-            .map(|_| generator.change())
-            .filter(|change| merges || !matches!(change, Change::Merge(..)))
-            .collect()
+        let near = u8::try_from(self.space).expect("small");
+        let drawn = (0..len).map(|_| generator.change_near(near));
+        let drawn = drawn.map(|(space, change)| (usize::from(space), change));
+        let possible = drawn.filter(|(space, change)| {
+            self.oracles[*space].as_ref().is_some_and(|oracle| {
+                oracle.operator != Operator::None || !matches!(change, Change::Merge(..))
+            })
+        });
+        possible.collect()
     }
 
     fn batch(&mut self, seed: u64, len: u16, durability: Option<Durability>) -> Outcome {
@@ -234,16 +256,23 @@ impl<'a> Runner<'a> {
             return self.transaction(seed, len, durability);
         }
         let options = self.wrote(durability);
-        let mut batch = WriteBatch::new();
-        for change in self.changes(seed, len) {
+        let (mut batch, near) = (WriteBatch::new(), self.space);
+        for (space, change) in self.changes(seed, len) {
+            self.space = space;
             let key = Arc::clone(self.bytes(change.key()));
-            match change {
-                Change::Put(_, value) => batch.put(&key, &value.bytes()),
-                Change::Delete(_) => batch.delete(&key),
-                Change::Merge(_, operand) => batch.merge(&key, &operand.bytes()),
+            match (self.keyspace(), change) {
+                (None, Change::Put(_, value)) => batch.put(&key, &value.bytes()),
+                (None, Change::Delete(_)) => batch.delete(&key),
+                (None, Change::Merge(_, operand)) => batch.merge(&key, &operand.bytes()),
+                (Some(space), Change::Put(_, value)) => batch.put_in(space, &key, &value.bytes()),
+                (Some(space), Change::Delete(_)) => batch.delete_in(space, &key),
+                (Some(space), Change::Merge(_, operand)) => {
+                    batch.merge_in(space, &key, &operand.bytes());
+                }
             }
-            self.oracle.change(&key, change);
+            self.oracle_mut().change(&key, change);
         }
+        self.space = near;
         self.done += batch.len() as u64;
         self.db().write_with(&batch, &options).map_err(failed)
     }
@@ -251,20 +280,32 @@ impl<'a> Runner<'a> {
     /// Like [`Runner::batch`], but as a transaction, which reads what it has written.
     fn transaction(&mut self, seed: u64, len: u16, durability: Option<Durability>) -> Outcome {
         let options = self.wrote(durability);
-        let transaction = self.db().transaction();
-        for change in self.changes(seed, len) {
+        let (transaction, near) = (self.db().transaction(), self.space);
+        for (space, change) in self.changes(seed, len) {
+            self.space = space;
             let (key, bytes) = (change.key(), Arc::clone(self.bytes(change.key())));
-            let written = match change {
-                Change::Put(_, value) => transaction.put(&bytes, &value.bytes()),
-                Change::Delete(_) => transaction.delete(&bytes),
-                Change::Merge(_, operand) => transaction.merge(&bytes, &operand.bytes()),
+            let written = match (self.keyspace(), change) {
+                (None, Change::Put(_, value)) => transaction.put(&bytes, &value.bytes()),
+                (None, Change::Delete(_)) => transaction.delete(&bytes),
+                (None, Change::Merge(_, operand)) => transaction.merge(&bytes, &operand.bytes()),
+                (Some(space), Change::Put(_, value)) => {
+                    transaction.put_in(space, &bytes, &value.bytes())
+                }
+                (Some(space), Change::Delete(_)) => transaction.delete_in(space, &bytes),
+                (Some(space), Change::Merge(_, operand)) => {
+                    transaction.merge_in(space, &bytes, &operand.bytes())
+                }
             };
             written.map_err(failed)?;
-            self.oracle.change(&bytes, change);
-            let found = transaction.get(&bytes).map_err(failed)?;
-            let wanted = self.oracle.get(&bytes).map(<[u8]>::to_vec);
-            self.compare(key, found.as_deref(), wanted.as_deref())?;
+            self.oracle_mut().change(&bytes, change);
+            let found = match self.keyspace() {
+                None => transaction.get(&bytes),
+                Some(space) => transaction.get_in(space, &bytes),
+            };
+            let wanted = self.oracle().get(&bytes).map(<[u8]>::to_vec);
+            self.compare(key, found.map_err(failed)?.as_deref(), wanted.as_deref())?;
         }
+        self.space = near;
         self.done += 2 * transaction.len() as u64;
         transaction.commit_with(&options).map_err(failed)
     }
@@ -296,15 +337,12 @@ impl<'a> Runner<'a> {
     fn get(&mut self, key: u32, through: Through) -> Outcome {
         let bytes = Arc::clone(self.bytes(key));
         let reader = self.reader(through);
-        let found = match &reader {
-            Reader::Now(db, _) => db.get(&bytes),
-            Reader::Then(snapshot, _) => snapshot.get(&bytes),
-        };
-        let wanted = reader.oracle().get(&bytes).map(<[u8]>::to_vec);
-        if let Reader::Then(snapshot, _) = &reader {
-            let there = snapshot.contains(&bytes).map_err(failed)?;
+        let found = reader.get(&bytes);
+        let wanted = reader.oracle.get(&bytes).map(<[u8]>::to_vec);
+        if reader.snapshot.is_some() {
+            let there = reader.contains(&bytes).map_err(failed)?;
             ensure!(there == wanted.is_some(), "contains {}", show(&bytes));
-            let several = snapshot.multi_get(&[&bytes[..], &bytes[..]]);
+            let several = reader.multi_get(&[Arc::clone(&bytes), Arc::clone(&bytes)]);
             for found in several.map_err(failed)? {
                 let same = found.as_deref() == wanted.as_deref();
                 ensure!(same, "multi_get differs from the model");
@@ -317,21 +355,17 @@ impl<'a> Runner<'a> {
         let bytes = Arc::clone(self.bytes(key));
         let reader = self.reader(through);
         let mut out = vec![7; 3];
-        let found = match &reader {
-            Reader::Now(db, _) => db.get_into(&bytes, &mut out),
-            Reader::Then(snapshot, _) => snapshot.get_into(&bytes, &mut out),
-        };
-        let wanted = reader.oracle().get(&bytes).map(<[u8]>::to_vec);
-        let found = found.map_err(failed)?;
+        let wanted = reader.oracle.get(&bytes).map(<[u8]>::to_vec);
+        let found = reader.get_into(&bytes, &mut out).map_err(failed)?;
         let clean = found || out.is_empty();
         ensure!(clean, "an absent key left {} in the buffer", show(&out));
         self.compare(key, found.then_some(&*out), wanted.as_deref())
     }
 
     fn contains(&mut self, key: u32) -> Outcome {
-        let bytes = self.bytes(key);
-        let found = self.db().contains(bytes).map_err(failed)?;
-        let wanted = self.oracle.get(bytes).is_some();
+        let (bytes, reader) = (self.bytes(key), self.reader(None));
+        let found = reader.contains(bytes).map_err(failed)?;
+        let wanted = reader.oracle.get(bytes).is_some();
         ensure!(found == wanted, "contains {}: {found}", show(bytes));
         self.answer(found.then_some(&[]));
         Ok(())
@@ -341,11 +375,11 @@ impl<'a> Runner<'a> {
         let numbers = Generator::new(self.config, seed).probes(len);
         let keys = numbers.iter().map(|key| Arc::clone(self.bytes(*key)));
         let keys: Vec<_> = keys.collect();
-        let found = self.db().multi_get(&keys).map_err(failed)?;
+        let found = self.reader(None).multi_get(&keys).map_err(failed)?;
         let counts = (found.len(), keys.len());
         ensure!(counts.0 == counts.1, "{counts:?} answers and keys");
         for (number, (key, found)) in numbers.iter().zip(keys.iter().zip(found)) {
-            let wanted = self.oracle.get(key).map(<[u8]>::to_vec);
+            let wanted = self.oracle().get(key).map(<[u8]>::to_vec);
             self.compare(*number, found.as_deref(), wanted.as_deref())?;
         }
         self.done += u64::from(len);
@@ -354,17 +388,17 @@ impl<'a> Runner<'a> {
 }
 
 /// Returns the operations of list `config`.
-pub(crate) fn list(config: &Config) -> Vec<Op> {
+pub(crate) fn list(config: &Config) -> Vec<Turn> {
     let mut generator = Generator::new(config, config.seed.wrapping_mul(0x5851_F42D_4C95_7F2D));
-    (0..config.ops).map(|_| generator.op()).collect()
+    (0..config.ops).map(|_| generator.turn()).collect()
 }
 
 /// Runs `ops`, then the final check. `Err` contains the index of the operation whose result
 /// differed.
-pub(crate) fn run_list(config: &Config, ops: &[Op]) -> Result<Vec<u64>, (usize, String)> {
+pub(crate) fn run_list(config: &Config, ops: &[Turn]) -> Result<Vec<u64>, (usize, String)> {
     let mut runner = Runner::new(config).map_err(|error| (0, error))?;
     for (index, op) in ops.iter().enumerate() {
-        let ran = runner.run(op);
+        let ran = runner.run(*op);
         ran.map_err(|error| (index, format!("{op:?}: {error}")))?;
     }
     runner.finish().map_err(|error| (ops.len(), error))?;

@@ -8,7 +8,7 @@ use cairndb::{Cursor, Iter};
 use crate::config::Order;
 use crate::op::{End, Target, Through, Walk};
 use crate::oracle::{Entry, Key, Oracle};
-use crate::runner::{Held, Outcome, Reader, Runner, ensure, failed, show};
+use crate::runner::{Held, Outcome, Runner, ensure, failed, show};
 
 /// Returns the position of the model's cursor after a move to `target`.
 fn aim(oracle: &Oracle, keys: &[Arc<[u8]>], target: Target) -> Option<Key> {
@@ -106,7 +106,7 @@ impl Runner<'_> {
 
     pub(crate) fn start(&self, through: Through) -> Held {
         let reader = self.reader(through);
-        let (cursor, moment, at) = (reader.cursor(), reader.oracle().clone(), None);
+        let (cursor, moment, at) = (reader.cursor(), reader.oracle.clone(), None);
         Held { cursor, moment, at }
     }
 
@@ -172,11 +172,8 @@ impl Runner<'_> {
         let (low, high) = (self.bound(low), self.bound(high));
         let reader = self.reader(through);
         let bounds = (low.map(|key| &**key), high.map(|key| &**key));
-        let found = match &reader {
-            Reader::Now(db, _) => db.range(bounds),
-            Reader::Then(snapshot, _) => snapshot.range(bounds),
-        };
-        let wanted = reader.oracle().range(low, high);
+        let found = reader.range(bounds);
+        let wanted = reader.oracle.range(low, high);
         let (steps, last) = Self::drain(found, wanted, walk)?;
         self.done += steps;
         self.answer(Some(&last));
@@ -187,13 +184,10 @@ impl Runner<'_> {
         let bytes = self.bytes(key);
         let prefix: Arc<[u8]> = bytes[..bytes.len().min(usize::from(len))].into();
         let reader = self.reader(through);
-        let found = match &reader {
-            Reader::Now(db, _) => db.prefix(&prefix),
-            Reader::Then(snapshot, _) => snapshot.prefix(&prefix),
-        };
+        let found = reader.prefix(&prefix);
         // Under another order: the keys with the prefix that follow the prefix itself without a
         // gap.
-        let oracle = reader.oracle();
+        let oracle = reader.oracle;
         let all: Vec<&Entry> = oracle
             .range(Bound::Included(&prefix), Bound::Unbounded)
             .take_while(|entry| entry.key.starts_with(&prefix))
@@ -213,9 +207,9 @@ impl Runner<'_> {
         let mut digest = 0u64;
         while held.at.is_some() {
             let value = cairndb_base::hash64(held.cursor.value());
-            if through.is_none() && self.config.order != Order::FoldCase && value % 16 == 0 {
+            if through.is_none() && held.moment.order != Order::FoldCase && value % 16 == 0 {
                 let key = held.cursor.key();
-                let got = self.db().get(key).map_err(failed)?;
+                let got = self.reader(None).get(key).map_err(failed)?;
                 let same = got.as_deref() == Some(held.cursor.value());
                 ensure!(same, "a scan and a get differ at {}", show(key));
             }

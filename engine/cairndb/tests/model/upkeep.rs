@@ -1,20 +1,18 @@
 //! Operations that must not change any result: flushes, compactions, checkpoints, closing and
 //! reopening.
 
+use std::ops::{Bound, Range};
 use std::path::Path;
 
 use cairndb::env::Env;
-use cairndb::{ErrorKind, Job, Options, destroy, verify};
+use cairndb::{ErrorKind, Job, destroy, verify};
 
 use crate::config::Place;
+use crate::keyspaces::Opened;
 use crate::op::{Closing, End, Target, Walk};
 use crate::runner::{Outcome, Runner, ensure, failed};
 
 impl Runner<'_> {
-    fn options(&self) -> Options {
-        self.config.options(self.env.as_ref())
-    }
-
     fn next_path(&mut self) -> std::path::PathBuf {
         self.paths += 1;
         self.config.path(self.root.as_ref(), self.paths - 1)
@@ -29,6 +27,9 @@ impl Runner<'_> {
         // A range whose end comes before its start is empty.
         let (low, high) = (self.bound(low), self.bound(high));
         let bounds = (low.map(|key| &**key), high.map(|key| &**key));
+        if let Some(keyspace) = self.keyspace() {
+            return keyspace.compact_range(bounds).map_err(failed);
+        }
         self.db().compact_range(bounds).map_err(failed)?;
         self.unlogged = false;
         Ok(())
@@ -40,10 +41,14 @@ impl Runner<'_> {
 
     pub(crate) fn size(&mut self, low: u32, high: u32) -> Outcome {
         let (low, high) = (self.bytes(low), self.bytes(high));
-        let whole = self.db().approximate_size(..).map_err(failed)?;
-        let part = self.db().approximate_size(low..high).map_err(failed)?;
-        let before = self.db().approximate_size(..low).map_err(failed)?;
-        let after = self.db().approximate_size(low..).map_err(failed)?;
+        let size = |range: Range<Option<&[u8]>>| match self.keyspace() {
+            None => self.db().approximate_size(bounds(range)),
+            Some(keyspace) => keyspace.approximate_size(bounds(range)),
+        };
+        let whole = size(None..None).map_err(failed)?;
+        let part = size(Some(low)..Some(high)).map_err(failed)?;
+        let before = size(None..Some(low)).map_err(failed)?;
+        let after = size(Some(low)..None).map_err(failed)?;
         if self.config.place == Place::Stepped {
             ensure!(
                 part <= whole,
@@ -77,11 +82,11 @@ impl Runner<'_> {
         self.db().checkpoint(&path).map_err(failed)?;
         self.unlogged = false;
         verify(&path, &self.options()).map_err(failed)?;
-        let copy = self.options().open(&path).map_err(failed)?;
-        ensure!(copy.open_report().clean, "the checkpoint is not clean");
+        let copy = self.open_at(&path)?;
+        ensure!(copy.db.open_report().clean, "the checkpoint is not clean");
         let ours = self.open.replace(copy);
-        let compared = self.scan(None, false);
-        let copy = std::mem::replace(&mut self.open, ours).expect("the copy is open");
+        let compared = self.in_each(|runner| runner.scan(None, false));
+        let Opened { db: copy, .. } = std::mem::replace(&mut self.open, ours).expect("it is open");
         compared?;
         copy.put(b"own life", b"begins").map_err(failed)?;
         copy.close().map_err(failed)?;
@@ -104,15 +109,15 @@ impl Runner<'_> {
         let next = self.options();
         let before = self.open.take();
         if !killed {
-            // Dropping the last handle closes the database. Held snapshots and cursors do not keep
-            // it open.
+            // Dropping the last handle closes the database. Held snapshots, cursors and keyspaces
+            // do not keep it open.
             drop(before);
-            self.open = Some(next.open(&self.path).map_err(failed)?);
+            self.open = Some(self.open_at(&self.path)?);
             let clean = self.db().open_report().clean;
             ensure!(clean, "not clean when opened after {closing:?}");
             self.check_ended()?;
         } else {
-            self.open = Some(next.open(&self.path).map_err(failed)?);
+            self.open = Some(self.open_at(&self.path)?);
             drop(before);
             destroy(&old, &next).map_err(failed)?;
         }
@@ -123,7 +128,7 @@ impl Runner<'_> {
         self.snapshots = [const { None }; _];
         self.cursors = [const { None }; _];
         self.unlogged = false;
-        self.scan(None, false)
+        self.in_each(|runner| runner.scan(None, false))
     }
 
     /// Checks that snapshots and cursors of a closed database return `Closed`.
@@ -142,19 +147,27 @@ impl Runner<'_> {
     /// Runs the final check: scans in both directions, then again after compacting and reopening.
     pub(crate) fn finish(&mut self) -> Outcome {
         for place in 0..crate::op::PLACES {
-            self.scan(Some(place), true)?;
-            self.scan(Some(place), false)?;
+            self.in_each(|runner| runner.scan(Some(place), true))?;
+            self.in_each(|runner| runner.scan(Some(place), false))?;
             let (turns, steps) = (u64::MAX, 50);
             self.move_held(place, Some(Target::Last), Walk { turns, steps })?;
         }
-        self.scan(None, true)?;
-        self.compact(End::Open, End::Open)?;
-        self.scan(None, true)?;
+        self.in_each(|runner| {
+            runner.scan(None, true)?;
+            runner.compact(End::Open, End::Open)?;
+            runner.scan(None, true)
+        })?;
         self.reopen(Closing::Close)?;
         self.db().close().map_err(failed)?;
         let verified = verify(&self.path, &self.options());
         verified.map(drop).map_err(failed)
     }
+}
+
+/// Returns the bounds of a range from its start and before its end.
+fn bounds(range: Range<Option<&[u8]>>) -> (Bound<&[u8]>, Bound<&[u8]>) {
+    let start = range.start.map_or(Bound::Unbounded, Bound::Included);
+    (start, range.end.map_or(Bound::Unbounded, Bound::Excluded))
 }
 
 /// Copies a database in the state that a kill of its process would leave. Jobs are stepped, so no

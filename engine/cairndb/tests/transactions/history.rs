@@ -1,4 +1,4 @@
-//! Histories of eight threads on few keys, which the checker puts into one order.
+//! Histories of eight threads on few keys of two keyspaces, which the checker puts into one order.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cairndb::env::random::Random;
 use cairndb::env::{Background, MemEnv};
-use cairndb::{Db, ErrorKind, Isolation, Snapshot, Transaction, TransactionOptions};
+use cairndb::{
+    Append, Db, ErrorKind, Isolation, Keyspace, KeyspaceOptions, MergeOperator, Result, Snapshot,
+    Transaction, TransactionOptions, Value,
+};
 
 use crate::checker::{Done, Id, Lists, check_order, check_updates, check_writes};
 use crate::{options, variable};
@@ -27,9 +30,57 @@ fn list(bytes: &[u8]) -> Vec<Id> {
     ids.iter().map(|id| Id::from_le_bytes(*id)).collect()
 }
 
+/// The calls of a transaction. Odd keys are in the second keyspace.
+struct Calls<'a> {
+    transaction: &'a Transaction,
+    second: &'a Keyspace,
+}
+
+impl Calls<'_> {
+    fn second(&self, key: u32) -> Option<&Keyspace> {
+        (key % 2 == 1).then_some(self.second)
+    }
+
+    fn get(&self, key: u32) -> Result<Option<Value>> {
+        match self.second(key) {
+            None => self.transaction.get(&name(key)),
+            Some(second) => self.transaction.get_in(second, &name(key)),
+        }
+    }
+
+    fn get_for_update(&self, key: u32) -> Result<Option<Value>> {
+        match self.second(key) {
+            None => self.transaction.get_for_update(&name(key)),
+            Some(second) => self.transaction.get_for_update_in(second, &name(key)),
+        }
+    }
+
+    fn put(&self, key: u32, value: &[u8]) -> Result<()> {
+        match self.second(key) {
+            None => self.transaction.put(&name(key), value),
+            Some(second) => self.transaction.put_in(second, &name(key), value),
+        }
+    }
+
+    fn merge(&self, key: u32, operand: &[u8]) -> Result<()> {
+        match self.second(key) {
+            None => self.transaction.merge(&name(key), operand),
+            Some(second) => self.transaction.merge_in(second, &name(key), operand),
+        }
+    }
+
+    fn delete(&self, key: u32) -> Result<()> {
+        match self.second(key) {
+            None => self.transaction.delete(&name(key)),
+            Some(second) => self.transaction.delete_in(second, &name(key)),
+        }
+    }
+}
+
 /// What the threads share.
 struct Stage {
     db: Db,
+    second: Keyspace,
     isolation: Isolation,
     /// Number of transactions begun, which gives each its identifier.
     begun: AtomicU32,
@@ -41,32 +92,27 @@ struct Stage {
 
 /// One attempt: reads, scans, appends by a merge or by reading and putting. `later` was taken after
 /// the transaction began.
-fn attempt(
-    transaction: &Transaction,
-    later: &Snapshot,
-    id: Id,
-    random: &mut Random,
-) -> cairndb::Result<Done> {
+fn attempt(calls: &Calls<'_>, later: &Snapshot, id: Id, random: &mut Random) -> Result<Done> {
     let first = id / TRANSACTIONS_PER_GROUP * KEYS;
     let (mut reads, mut appends, mut updates) = (BTreeMap::new(), Vec::new(), Vec::new());
     for _ in 0..=random.index(4) {
         let key = first + u32::try_from(random.below(u64::from(KEYS))).unwrap();
         match random.below(5) {
             0 if !appends.contains(&key) => {
-                transaction.merge(&name(key), &id.to_le_bytes())?;
+                calls.merge(key, &id.to_le_bytes())?;
                 appends.push(key);
             }
             1 if !appends.contains(&key) => {
-                let value = transaction.get_for_update(&name(key))?;
-                let mut value = value.map_or_else(Vec::new, cairndb::Value::into_vec);
+                let value = calls.get_for_update(key)?;
+                let mut value = value.map_or_else(Vec::new, Value::into_vec);
                 reads.insert(key, list(&value));
                 value.extend_from_slice(&id.to_le_bytes());
-                transaction.put(&name(key), &value)?;
+                calls.put(key, &value)?;
                 appends.push(key);
                 updates.push(key);
             }
             2 if !appends.contains(&key) => {
-                let seen = append_guarded(transaction, later, key, id, random)?;
+                let seen = append_guarded(calls, later, key, id, random)?;
                 reads.insert(key, seen);
                 appends.push(key);
                 updates.push(key);
@@ -75,7 +121,10 @@ fn attempt(
                 let to = (key + 3).min(first + KEYS);
                 let mut found: BTreeMap<u32, Vec<Id>> =
                     (key..to).map(|key| (key, vec![])).collect();
-                for entry in transaction.range(name(key)..name(to)) {
+                let range = || name(key)..name(to);
+                let transaction = calls.transaction;
+                let seconds = transaction.range_in(calls.second, range())?;
+                for entry in transaction.range(range()).chain(seconds) {
                     let (name, value) = entry?;
                     let key = std::str::from_utf8(&name[5..]).unwrap().parse().unwrap();
                     found.insert(key, list(&value));
@@ -86,7 +135,7 @@ fn attempt(
                 }
             }
             _ => {
-                let value = transaction.get(&name(key))?;
+                let value = calls.get(key)?;
                 let mut seen = value.map_or_else(Vec::new, |value| list(&value));
                 seen.retain(|seen| *seen != id);
                 reads.entry(key).or_insert(seen);
@@ -105,28 +154,31 @@ fn attempt(
 /// Appends to a key that only a read of an own write guards. Returns the list without the own
 /// write, as of `later`: if the key has changed since the transaction began, that conflicts.
 fn append_guarded(
-    transaction: &Transaction,
+    calls: &Calls<'_>,
     later: &Snapshot,
     key: u32,
     id: Id,
     random: &mut Random,
-) -> cairndb::Result<Vec<Id>> {
-    let (name, savepoint) = (name(key), transaction.savepoint());
-    let value = later.get(&name)?;
-    let mut value = value.map_or_else(Vec::new, cairndb::Value::into_vec);
+) -> Result<Vec<Id>> {
+    let savepoint = calls.transaction.savepoint();
+    let value = match calls.second(key) {
+        None => later.get(&name(key))?,
+        Some(second) => later.get_in(second, &name(key))?,
+    };
+    let mut value = value.map_or_else(Vec::new, Value::into_vec);
     let seen = list(&value);
     if random.below(2) == 0 {
-        transaction.delete(&name)?;
+        calls.delete(key)?;
     } else {
-        transaction.put(&name, b"undone")?;
+        calls.put(key, b"undone")?;
     }
-    transaction.get_for_update(&name)?;
+    calls.get_for_update(key)?;
     if random.below(2) == 0 {
-        transaction.rollback_to(&savepoint)?;
-        transaction.merge(&name, &id.to_le_bytes())?;
+        calls.transaction.rollback_to(&savepoint)?;
+        calls.merge(key, &id.to_le_bytes())?;
     } else {
         value.extend_from_slice(&id.to_le_bytes());
-        transaction.put(&name, &value)?;
+        calls.put(key, &value)?;
     }
     Ok(seen)
 }
@@ -147,7 +199,11 @@ impl Stage {
             let options = TransactionOptions::new().isolation(self.isolation);
             let transaction = self.db.transaction_with(&options);
             let later = self.db.snapshot();
-            let done = attempt(&transaction, &later, id, &mut random).unwrap();
+            let calls = Calls {
+                transaction: &transaction,
+                second: &self.second,
+            };
+            let done = attempt(&calls, &later, id, &mut random).unwrap();
             drop(later);
             std::thread::yield_now();
             match transaction.commit() {
@@ -174,8 +230,11 @@ fn run(isolation: Isolation) -> (Vec<Done>, Lists) {
     let seed = variable("CAIRN_SEED", 1);
     let last = u32::try_from(variable("CAIRN_TRANSACTIONS", 100_000)).unwrap();
     let options = options().env(MemEnv::new(Background::Threads));
+    let db = options.open("/db").unwrap();
+    let appended = KeyspaceOptions::new().merge_operator(Append.name());
     let stage = Stage {
-        db: options.open("/db").unwrap(),
+        second: db.create_keyspace("second", &appended).unwrap(),
+        db,
         isolation,
         begun: AtomicU32::new(0),
         last,
@@ -190,7 +249,7 @@ fn run(isolation: Isolation) -> (Vec<Done>, Lists) {
         }
     });
     let mut lists = Lists::new();
-    for entry in stage.db.iter() {
+    for entry in stage.db.iter().chain(stage.second.iter()) {
         let (name, value) = entry.unwrap();
         let key = std::str::from_utf8(&name[5..]).unwrap().parse().unwrap();
         lists.insert(key, list(&value));
