@@ -11,16 +11,16 @@
  * for a key or value of length 0, and to every function that destroys or frees an object that is
  * not a handle.
  *
- * HANDLES. Databases, iterators, snapshots and batches are handles: numbers, not addresses. Each
- * call checks them. NULL, a handle that was destroyed already, a handle of another kind, any handle
- * after its database was closed, and a handle of the parent process are errors, never undefined.
- * All other objects are addresses and must be live. A cairndb_db is the same as a leveldb_t, a
+ * HANDLES. Databases, keyspaces, iterators, snapshots and batches are handles: numbers, not
+ * addresses. Each call checks them. NULL, a handle that was destroyed already, a handle of another
+ * kind, any handle after its database was closed, and a handle of the parent process are errors,
+ * never undefined. All other objects are addresses and must be live. A cairndb_db is the same as a leveldb_t, a
  * cairndb_iter as a leveldb_iterator_t, a cairndb_snapshot as a leveldb_snapshot_t, and a
  * cairndb_batch as a leveldb_writebatch_t: a cast turns one into the other.
  *
- * THREADS. All threads may use one database, and one snapshot, at the same time. An iterator and a
- * batch are used by one thread at a time; using one from a callback of its own call is an error.
- * Values and errors may be passed from thread to thread.
+ * THREADS. All threads may use one database, keyspace or snapshot at the same time. An iterator
+ * and a batch are used by one thread at a time; using one from a callback of its own call is an
+ * error. Values and errors may be passed from thread to thread.
  *
  * CALLBACKS. Functions that a program passes must return: an exception must not leave them, nor
  * longjmp. They are called by any thread, also by several at once. */
@@ -291,6 +291,17 @@ typedef struct cairndb_iter cairndb_iter;
  * `cairndb_iter_create_with`. Destroy them with `cairndb_iter_options_destroy`.
  */
 typedef struct cairndb_iter_options cairndb_iter_options;
+
+/**
+ * The handle of a keyspace. Close it with `cairndb_keyspace_close`.
+ */
+typedef struct cairndb_keyspace cairndb_keyspace;
+
+/**
+ * Options of a keyspace. Setters do nothing for NULL; a value out of range is reported by
+ * `cairndb_keyspace_create`.
+ */
+typedef struct cairndb_keyspace_options cairndb_keyspace_options;
 
 /**
  * Folds merge operands. Destroy it with `cairndb_merge_operator_destroy`; options and databases
@@ -673,6 +684,21 @@ void cairndb_comparator_destroy(cairndb_comparator *comparator);
 void cairndb_buffer_append(cairndb_buffer *buffer, const char *data, size_t len);
 
 /**
+ * Returns the bytes of a value, which live as long as it does. NULL for NULL.
+ */
+const char *cairndb_value_data(const cairndb_value *value);
+
+/**
+ * Returns the length of a value. 0 for NULL.
+ */
+size_t cairndb_value_len(const cairndb_value *value);
+
+/**
+ * Destroys a value; NULL is allowed.
+ */
+void cairndb_value_destroy(cairndb_value *value);
+
+/**
  * Returns a merge operator.
  *
  * `name` is stored in the database: at most 255 bytes of UTF-8; it is copied. `merge` appends the
@@ -785,6 +811,19 @@ void cairndb_options_set_comparator(cairndb_options *options, const cairndb_comp
  */
 void cairndb_options_set_merge_operator(cairndb_options *options,
                                         const cairndb_merge_operator *merge_operator);
+
+/**
+ * Registers an order of keys, which keyspaces may name. NULL changes nothing.
+ */
+void cairndb_options_register_comparator(cairndb_options *options,
+                                         const cairndb_comparator *comparator);
+
+/**
+ * Registers an operator that folds merge operands, which keyspaces may name; those of the library
+ * are registered. NULL changes nothing.
+ */
+void cairndb_options_register_merge_operator(cairndb_options *options,
+                                             const cairndb_merge_operator *merge_operator);
 
 /**
  * Sets how a damaged log is opened.
@@ -993,21 +1032,6 @@ cairndb_error *cairndb_multi_get(const cairndb_db *db,
                                  cairndb_error **errors);
 
 /**
- * Returns the bytes of a value, which live as long as it does. NULL for NULL.
- */
-const char *cairndb_value_data(const cairndb_value *value);
-
-/**
- * Returns the length of a value. 0 for NULL.
- */
-size_t cairndb_value_len(const cairndb_value *value);
-
-/**
- * Destroys a value; NULL is allowed.
- */
-void cairndb_value_destroy(cairndb_value *value);
-
-/**
  * Stores a snapshot of everything written so far in `*snapshot`. It costs disk space while it
  * lives, because the versions that it sees are kept.
  */
@@ -1198,6 +1222,184 @@ cairndb_error *cairndb_iter_next_n(cairndb_iter *iter,
                                    size_t max,
                                    cairndb_entry *entries,
                                    size_t *count);
+
+/**
+ * Returns the defaults: bytewise order, no merge operator, the compression of the database.
+ */
+cairndb_keyspace_options *cairndb_keyspace_options_create(void);
+
+/**
+ * Destroys options; NULL is allowed.
+ */
+void cairndb_keyspace_options_destroy(cairndb_keyspace_options *options);
+
+/**
+ * Sets the order of keys: the name of a comparator that `cairndb_options_register_comparator` has
+ * registered at this open, and registers at every later one.
+ */
+void cairndb_keyspace_options_set_comparator(cairndb_keyspace_options *options, const char *name);
+
+/**
+ * Sets the operator that folds operands: the name of one that is registered, or "cairndb.add",
+ * "cairndb.append" or "cairndb.max".
+ */
+void cairndb_keyspace_options_set_merge_operator(cairndb_keyspace_options *options,
+                                                 const char *name);
+
+/**
+ * Sets the compression of values, whatever that of the database.
+ */
+void cairndb_keyspace_options_set_compression(cairndb_keyspace_options *options,
+                                              cairndb_compression compression);
+
+/**
+ * Sets about how long the values are. Keyspaces whose values differ more than fourfold do not
+ * share tables.
+ */
+void cairndb_keyspace_options_set_value_bytes(cairndb_keyspace_options *options, uint64_t bytes);
+
+/**
+ * Stores a handle of the keyspace `name` in `*keyspace`. It may outlive the database.
+ *
+ * Errors: `NOT_FOUND` if there is no such keyspace; `INVALID_ARGUMENT` if the name does not have 1
+ * to 255 bytes.
+ */
+cairndb_error *cairndb_keyspace_open(cairndb_db *db, const char *name, cairndb_keyspace **keyspace);
+
+/**
+ * Creates the keyspace `name`, durably, and stores its handle in `*keyspace`. NULL options stand
+ * for the defaults.
+ *
+ * Errors: `INVALID_ARGUMENT` if the name does not have 1 to 255 bytes or the keyspace exists, or
+ * if its comparator or merge operator is not registered.
+ */
+cairndb_error *cairndb_keyspace_create(cairndb_db *db,
+                                       const char *name,
+                                       const cairndb_keyspace_options *options,
+                                       cairndb_keyspace **keyspace);
+
+/**
+ * Drops the keyspace `name` with all its entries, durably, and frees the space in the background.
+ * Calls with its handles, and batches that write to it, then fail with `CLOSED`, also if the name
+ * exists again. Iterators go on.
+ */
+cairndb_error *cairndb_keyspace_drop(cairndb_db *db, const char *name);
+
+/**
+ * Calls `take` with the name of each keyspace, in order. The string lives during the call.
+ */
+cairndb_error *cairndb_keyspace_list(const cairndb_db *db,
+                                     void *state,
+                                     void (*take)(void *state, const char *name));
+
+/**
+ * Closes a handle of a keyspace, also after its database was closed.
+ */
+cairndb_error *cairndb_keyspace_close(cairndb_keyspace *keyspace);
+
+/**
+ * Like `cairndb_put`, in a keyspace.
+ */
+cairndb_error *cairndb_keyspace_put(cairndb_keyspace *keyspace,
+                                    const char *key,
+                                    size_t key_len,
+                                    const char *value,
+                                    size_t value_len,
+                                    cairndb_durability durability);
+
+/**
+ * Like `cairndb_delete`, in a keyspace.
+ */
+cairndb_error *cairndb_keyspace_delete(cairndb_keyspace *keyspace,
+                                       const char *key,
+                                       size_t key_len,
+                                       cairndb_durability durability);
+
+/**
+ * Like `cairndb_merge`, in a keyspace, with its merge operator.
+ */
+cairndb_error *cairndb_keyspace_merge(cairndb_keyspace *keyspace,
+                                      const char *key,
+                                      size_t key_len,
+                                      const char *operand,
+                                      size_t operand_len,
+                                      cairndb_durability durability);
+
+/**
+ * Like `cairndb_get`, in a keyspace.
+ */
+cairndb_error *cairndb_keyspace_get(const cairndb_keyspace *keyspace,
+                                    const cairndb_snapshot *snapshot,
+                                    const char *key,
+                                    size_t key_len,
+                                    cairndb_value **value);
+
+/**
+ * Like `cairndb_get_into`, in a keyspace.
+ */
+cairndb_error *cairndb_keyspace_get_into(const cairndb_keyspace *keyspace,
+                                         const cairndb_snapshot *snapshot,
+                                         const char *key,
+                                         size_t key_len,
+                                         char *buffer,
+                                         size_t capacity,
+                                         size_t *value_len,
+                                         bool *found);
+
+/**
+ * Like `cairndb_contains`, in a keyspace.
+ */
+cairndb_error *cairndb_keyspace_contains(const cairndb_keyspace *keyspace,
+                                         const cairndb_snapshot *snapshot,
+                                         const char *key,
+                                         size_t key_len,
+                                         bool *found);
+
+/**
+ * Like `cairndb_multi_get`, in a keyspace.
+ */
+cairndb_error *cairndb_keyspace_multi_get(const cairndb_keyspace *keyspace,
+                                          const cairndb_snapshot *snapshot,
+                                          size_t count,
+                                          const char *const *keys,
+                                          const size_t *key_lens,
+                                          cairndb_value **values,
+                                          cairndb_error **errors);
+
+/**
+ * Like `cairndb_iter_create_with`, over the keys of a keyspace.
+ */
+cairndb_error *cairndb_keyspace_iter_create(cairndb_keyspace *keyspace,
+                                            const cairndb_iter_options *options,
+                                            cairndb_iter **iter);
+
+/**
+ * Adds a put in a keyspace. `cairndb_write` writes to all keyspaces of a batch, or to none.
+ */
+cairndb_error *cairndb_batch_put_in(cairndb_batch *batch,
+                                    const cairndb_keyspace *keyspace,
+                                    const char *key,
+                                    size_t key_len,
+                                    const char *value,
+                                    size_t value_len);
+
+/**
+ * Adds a deletion in a keyspace.
+ */
+cairndb_error *cairndb_batch_delete_in(cairndb_batch *batch,
+                                       const cairndb_keyspace *keyspace,
+                                       const char *key,
+                                       size_t key_len);
+
+/**
+ * Adds a merge operand in a keyspace.
+ */
+cairndb_error *cairndb_batch_merge_in(cairndb_batch *batch,
+                                      const cairndb_keyspace *keyspace,
+                                      const char *key,
+                                      size_t key_len,
+                                      const char *operand,
+                                      size_t operand_len);
 
 /**
  * Stores the property `name` in `*value`, as a string that the caller frees with `free`, or NULL

@@ -20,13 +20,13 @@ pub mod options;
 
 pub mod database;
 
-pub mod open_notes;
-
 pub mod read;
 
 pub mod batch;
 
 pub mod iter;
+
+pub mod keyspace;
 
 pub mod figures;
 

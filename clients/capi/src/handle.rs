@@ -1,4 +1,4 @@
-//! Handles: what a C program holds for a database, an iterator, a snapshot or a batch.
+//! Handles: what a C program holds for a database, a keyspace, an iterator, a snapshot or a batch.
 //!
 //! A handle is not an address. It is a number: the index of a slot, the generation of that slot,
 //! and the kind of object. The slot holds its current generation, and every call compares the two,
@@ -54,6 +54,7 @@ pub(crate) enum HandleKind {
     Iterator = 2,
     Snapshot = 3,
     Batch = 4,
+    Keyspace = 5,
 }
 
 impl HandleKind {
@@ -63,13 +64,14 @@ impl HandleKind {
             HandleKind::Iterator => "iterator",
             HandleKind::Snapshot => "snapshot",
             HandleKind::Batch => "batch",
+            HandleKind::Keyspace => "keyspace",
         }
     }
 
     /// Returns the function that ends the life of such an object.
     fn end(self) -> &'static str {
         match self {
-            HandleKind::Database => "closed",
+            HandleKind::Database | HandleKind::Keyspace => "closed",
             HandleKind::Iterator | HandleKind::Batch => "destroyed",
             HandleKind::Snapshot => "released",
         }

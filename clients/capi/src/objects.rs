@@ -2,18 +2,53 @@
 
 use std::ops::Bound;
 
-use cairndb::{Cursor, Db, Error, RangeCursor, Result, Snapshot, WriteBatch};
+use cairndb::{Cursor, Db, Error, Keyspace, RangeCursor, Result, Snapshot, WriteBatch};
 
 use crate::handle::{Handle, HandleKind, Object, SharedObject};
 
-/// An open database.
-pub(crate) struct Database(pub(crate) Db);
+/// An open database, and its default keyspace.
+pub(crate) struct Database(pub(crate) Db, Keyspace);
 
 impl Object for Database {
     const KIND: HandleKind = HandleKind::Database;
 }
 
 impl SharedObject for Database {}
+
+impl Database {
+    pub(crate) fn new(db: Db) -> Database {
+        let default = db.default_keyspace();
+        Database(db, default)
+    }
+}
+
+/// A keyspace.
+pub(crate) struct KeyspaceOf(pub(crate) Keyspace);
+
+impl Object for KeyspaceOf {
+    const KIND: HandleKind = HandleKind::Keyspace;
+}
+
+impl SharedObject for KeyspaceOf {}
+
+/// An object with keys: a database, or a keyspace of one.
+pub(crate) trait Keyed: SharedObject {
+    fn keys(&self) -> &Keyspace;
+}
+
+impl Keyed for Database {
+    #[inline]
+    fn keys(&self) -> &Keyspace {
+        &self.1
+    }
+}
+
+impl Keyed for KeyspaceOf {
+    #[inline]
+    fn keys(&self) -> &Keyspace {
+        &self.0
+    }
+}
 
 /// A snapshot, and the database it was taken of.
 pub(crate) struct SnapshotOf {

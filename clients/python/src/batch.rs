@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cairndb::{Durability, WriteBatch};
+use cairndb::{Durability, Keyspace, WriteBatch};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -12,23 +12,32 @@ use crate::arguments::{Bytes, DurabilityName, write_options};
 use crate::boundary::{Looks, detached};
 use crate::errors::{broken_lock, raised};
 use crate::handle::Handle;
+use crate::reader::Reader;
 
 /// Writes that are applied together, or not at all. Made by `Database.batch`.
 #[pyclass(frozen, module = "cairndb")]
 #[derive(Debug)]
 pub(crate) struct Batch {
     handle: Arc<Handle>,
+    /// That of writes which name none.
+    keyspace: Keyspace,
     durability: Option<Durability>,
     writes: Mutex<WriteBatch>,
 }
 
 impl Batch {
-    pub(crate) fn new(handle: &Arc<Handle>, durability: Option<DurabilityName>) -> Batch {
+    pub(crate) fn new(reader: &Reader, durability: Option<DurabilityName>) -> Batch {
         Batch {
-            handle: Arc::clone(handle),
+            handle: Arc::clone(reader.handle()),
+            keyspace: reader.keyspace().clone(),
             durability: durability.map(|name| name.0),
             writes: Mutex::new(WriteBatch::new()),
         }
+    }
+
+    /// Returns the keyspace of a write.
+    fn target<'a>(&'a self, keyspace: Option<&'a Bound<'_, Reader>>) -> &'a Keyspace {
+        keyspace.map_or(&self.keyspace, |it| it.get().keyspace())
     }
 
     #[inline]
@@ -49,21 +58,51 @@ impl Batch {
 
 #[pymethods]
 impl Batch {
-    /// Sets `key` to `value`.
-    fn put(&self, py: Python<'_>, key: Bytes<'_, '_>, value: Bytes<'_, '_>) -> PyResult<()> {
-        self.lock(py)?.put(&key, &value);
+    /// Sets `key` to `value`, in `keyspace`, if that is given, or else where the batch was made.
+    ///
+    /// >>> users = db.create_keyspace("users")
+    /// >>> with db.batch() as batch:
+    /// ...     batch.put(b"users", b"1")
+    /// ...     batch.put(b"ada", b"1815", keyspace=users)
+    /// >>> db[b"users"], users[b"ada"]
+    /// (b'1', b'1815')
+    #[pyo3(signature = (key, value, *, keyspace=None))]
+    fn put(
+        &self,
+        py: Python<'_>,
+        key: Bytes<'_, '_>,
+        value: Bytes<'_, '_>,
+        keyspace: Option<Bound<'_, Reader>>,
+    ) -> PyResult<()> {
+        let keyspace = self.target(keyspace.as_ref());
+        self.lock(py)?.put_in(keyspace, &key, &value);
         Ok(())
     }
 
     /// Removes `key`. Removing an absent key is not an error.
-    fn delete(&self, py: Python<'_>, key: Bytes<'_, '_>) -> PyResult<()> {
-        self.lock(py)?.delete(&key);
+    #[pyo3(signature = (key, *, keyspace=None))]
+    fn delete(
+        &self,
+        py: Python<'_>,
+        key: Bytes<'_, '_>,
+        keyspace: Option<Bound<'_, Reader>>,
+    ) -> PyResult<()> {
+        let keyspace = self.target(keyspace.as_ref());
+        self.lock(py)?.delete_in(keyspace, &key);
         Ok(())
     }
 
-    /// Adds `operand` to `key`, to be folded by the database's merge operator.
-    fn merge(&self, py: Python<'_>, key: Bytes<'_, '_>, operand: Bytes<'_, '_>) -> PyResult<()> {
-        self.lock(py)?.merge(&key, &operand);
+    /// Adds `operand` to `key`, to be folded by the merge operator of its keyspace.
+    #[pyo3(signature = (key, operand, *, keyspace=None))]
+    fn merge(
+        &self,
+        py: Python<'_>,
+        key: Bytes<'_, '_>,
+        operand: Bytes<'_, '_>,
+        keyspace: Option<Bound<'_, Reader>>,
+    ) -> PyResult<()> {
+        let keyspace = self.target(keyspace.as_ref());
+        self.lock(py)?.merge_in(keyspace, &key, &operand);
         Ok(())
     }
 
@@ -73,11 +112,11 @@ impl Batch {
         key: Bytes<'_, '_>,
         value: Bytes<'_, '_>,
     ) -> PyResult<()> {
-        self.put(py, key, value)
+        self.put(py, key, value, None)
     }
 
     fn __delitem__(&self, py: Python<'_>, key: Bytes<'_, '_>) -> PyResult<()> {
-        self.delete(py, key)
+        self.delete(py, key, None)
     }
 
     /// Puts the entries of a mapping, or of an iterable of pairs.
@@ -89,7 +128,7 @@ impl Batch {
         if let Ok(dict) = entries.cast::<PyDict>() {
             for (key, value) in dict.iter() {
                 looks.entry(py)?;
-                self.put(py, key.extract()?, value.extract()?)?;
+                self.put(py, key.extract()?, value.extract()?, None)?;
             }
             return Ok(());
         }
@@ -108,7 +147,7 @@ impl Batch {
                 ));
             };
             let (key, value) = (key?, value?);
-            self.put(py, key.extract()?, value.extract()?)?;
+            self.put(py, key.extract()?, value.extract()?, None)?;
         }
         Ok(())
     }

@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use cairndb::env::{Origin, forked};
-use cairndb::leveldb::Order;
 use cairndb::{Db, Error, ErrorKind, Options, Result};
 use pyo3::prelude::*;
 
@@ -27,7 +26,6 @@ static OPEN: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
 #[derive(Debug)]
 pub(crate) struct Handle {
     db: Db,
-    order: Order,
     origin: Origin,
     /// Opened with flag 'r'.
     read_only: bool,
@@ -39,16 +37,10 @@ impl Handle {
     ///
     /// # Errors
     /// Those of `Options::open`.
-    pub(crate) fn open(
-        options: &Options,
-        order: Order,
-        path: &Path,
-        read_only: bool,
-    ) -> Result<Arc<Handle>> {
+    pub(crate) fn open(options: &Options, path: &Path, read_only: bool) -> Result<Arc<Handle>> {
         let handle = Arc::new(Handle {
             origin: Origin::here(),
             db: options.open(path)?,
-            order,
             read_only,
             closed: AtomicBool::new(false),
         });
@@ -99,12 +91,6 @@ impl Handle {
     /// Returns the path as given.
     pub(crate) fn path(&self) -> &Path {
         self.db.path()
-    }
-
-    /// Returns the order of the keys.
-    #[inline]
-    pub(crate) fn order(&self) -> &Order {
-        &self.order
     }
 
     /// Closes the database. The first call returns the store's error, later ones succeed.

@@ -71,6 +71,8 @@ mod _cairndb {
     use crate::store::Store;
     #[pymodule_export]
     use crate::store::transaction::{PySavepoint, TransactionStore};
+    #[pymodule_export]
+    use crate::store::writer::Writer;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

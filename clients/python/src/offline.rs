@@ -7,19 +7,22 @@ use pyo3::types::PyDict;
 
 use crate::arguments::PathArgument;
 use crate::boundary::{Report, detached, watched};
-use crate::options::Components;
+use crate::options::{Registered, components};
 
 /// Checks a database. See `cairndb.verify`.
 #[pyfunction]
-#[pyo3(signature = (path, *, comparator=None, merge_operator=None, progress=None))]
+#[pyo3(signature = (path, *, comparator=None, merge_operator=None, comparators=Vec::new(), merge_operators=Vec::new(), progress=None))]
 pub(crate) fn verify<'py>(
     py: Python<'py>,
     path: PathArgument,
     comparator: Option<Bound<'_, PyAny>>,
     merge_operator: Option<Bound<'_, PyAny>>,
+    comparators: Vec<Bound<'_, PyAny>>,
+    merge_operators: Vec<Bound<'_, PyAny>>,
     progress: Option<Report>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let options = Components::new(comparator.as_ref(), merge_operator.as_ref())?.options;
+    let registered = (comparators, merge_operators);
+    let options = components(comparator.as_ref(), merge_operator.as_ref(), &registered)?;
     let report = watched(py, progress, || cairndb::verify(&path.0, &options))?;
     let dict = PyDict::new(py);
     dict.set_item("tables", report.tables)?;
@@ -33,7 +36,7 @@ pub(crate) fn verify<'py>(
 
 /// Repairs a database. See `cairndb.repair`. Returns whether it is complete, the text and the JSON.
 #[pyfunction]
-#[pyo3(signature = (source, target, *, dry_run=false, include_unnamed=false, comparator=None, merge_operator=None, progress=None))]
+#[pyo3(signature = (source, target, *, dry_run=false, include_unnamed=false, comparator=None, merge_operator=None, comparators=Vec::new(), merge_operators=Vec::new(), progress=None))]
 pub(crate) fn repair(
     py: Python<'_>,
     source: PathArgument,
@@ -42,9 +45,12 @@ pub(crate) fn repair(
     include_unnamed: bool,
     comparator: Option<Bound<'_, PyAny>>,
     merge_operator: Option<Bound<'_, PyAny>>,
+    comparators: Vec<Bound<'_, PyAny>>,
+    merge_operators: Vec<Bound<'_, PyAny>>,
     progress: Option<Report>,
 ) -> PyResult<(bool, String, String)> {
-    let options = Components::new(comparator.as_ref(), merge_operator.as_ref())?.options;
+    let registered = (comparators, merge_operators);
+    let options = components(comparator.as_ref(), merge_operator.as_ref(), &registered)?;
     let options = RepairOptions::new(&options)
         .dry_run(dry_run)
         .include_unnamed(include_unnamed);
@@ -70,7 +76,7 @@ pub(crate) fn upgrade_leveldb<'py>(
     upgrade_without_log: bool,
     progress: Option<Report>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let options = Components::new(comparator.as_ref(), None)?.options;
+    let options = components(comparator.as_ref(), None, &Registered::default())?;
     let options = options.upgrade_without_log(upgrade_without_log);
     let report = watched(py, progress, || {
         cairndb::leveldb::upgrade(&path.0, UpgradeOptions::new(options))

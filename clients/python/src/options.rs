@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use cairndb::leveldb::{IndexedDbOrder, Order, ReverseOrder};
-use cairndb::{Add, Append, Comparator, Compression, Max, MergeOperator, Options, RecoveryMode};
+use cairndb::{
+    Add, Append, Comparator, Compression, KeyspaceOptions, Max, MergeOperator, Options,
+    RecoveryMode,
+};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -41,6 +44,10 @@ impl<'py> FromPyObject<'_, 'py> for Flag {
     }
 }
 
+fn reverse() -> Arc<dyn Comparator> {
+    Arc::new(ReverseOrder::of(REVERSE_NAME, Order::Bytewise))
+}
+
 /// Returns the order of the keys: one of the built-in names, or a pair of a name and a function.
 pub(crate) fn order(comparator: Option<&Bound<'_, PyAny>>) -> PyResult<Order> {
     let Some(comparator) = comparator else {
@@ -50,7 +57,7 @@ pub(crate) fn order(comparator: Option<&Bound<'_, PyAny>>) -> PyResult<Order> {
     if let Ok(name) = comparator.extract::<String>() {
         return match name.as_str() {
             "bytewise" => Ok(Order::Bytewise),
-            "reverse" => custom(Arc::new(ReverseOrder::of(REVERSE_NAME, Order::Bytewise))),
+            "reverse" => custom(reverse()),
             "indexeddb" => custom(Arc::new(IndexedDbOrder)),
             other => Err(PyValueError::new_err(format!(
                 "comparator is 'bytewise', 'reverse', 'indexeddb' or a pair (name, function), not '{other}'"
@@ -91,27 +98,62 @@ fn merge_operator(operator: &Bound<'_, PyAny>) -> PyResult<Arc<dyn MergeOperator
     Ok(Arc::new(PythonMergeOperator::new(pair.0, pair.1.unbind())))
 }
 
-/// What an open, a verification and a repair have in common.
-pub(crate) struct Components {
-    pub(crate) options: Options,
-    pub(crate) order: Order,
+/// Returns the options that an open, a verification and a repair have in common: the components of
+/// the database, and those that its keyspaces may name.
+pub(crate) fn components(
+    comparator: Option<&Bound<'_, PyAny>>,
+    operator: Option<&Bound<'_, PyAny>>,
+    (comparators, operators): &Registered<'_>,
+) -> PyResult<Options> {
+    let mut options = Options::new();
+    if let Order::Custom(order) = order(comparator)? {
+        options = options.comparator(order);
+    }
+    if let Some(operator) = operator {
+        options = options.merge_operator(merge_operator(operator)?);
+    }
+    for built_in in [reverse(), Arc::new(IndexedDbOrder)] {
+        options = options.register_comparator(built_in);
+    }
+    for comparator in comparators {
+        if let Order::Custom(order) = order(Some(comparator))? {
+            options = options.register_comparator(order);
+        }
+    }
+    for operator in operators {
+        options = options.register_merge_operator(merge_operator(operator)?);
+    }
+    Ok(options)
 }
 
-impl Components {
-    pub(crate) fn new(
-        comparator: Option<&Bound<'_, PyAny>>,
-        operator: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Components> {
-        let order = order(comparator)?;
-        let mut options = Options::new();
-        if let Order::Custom(order) = &order {
-            options = options.comparator(Arc::clone(order));
-        }
-        if let Some(operator) = operator {
-            options = options.merge_operator(merge_operator(operator)?);
-        }
-        Ok(Components { options, order })
+/// Comparators and merge operators that keyspaces may name, besides those that are built in.
+pub(crate) type Registered<'py> = (Vec<Bound<'py, PyAny>>, Vec<Bound<'py, PyAny>>);
+
+/// Returns the options of a keyspace. Built-in comparators and operators have short names.
+pub(crate) fn keyspace(
+    comparator: Option<&str>,
+    operator: Option<&str>,
+    compression_name: Option<String>,
+    value_bytes: Option<u64>,
+) -> PyResult<KeyspaceOptions> {
+    let mut options = KeyspaceOptions::new();
+    match comparator {
+        None | Some("bytewise") => {}
+        Some("reverse") => options = options.comparator(REVERSE_NAME),
+        Some("indexeddb") => options = options.comparator(IndexedDbOrder.name()),
+        Some(name) => options = options.comparator(name),
     }
+    match operator {
+        None => {}
+        Some("add") => options = options.merge_operator(Add.name()),
+        Some("append") => options = options.merge_operator(Append.name()),
+        Some("max") => options = options.merge_operator(Max.name()),
+        Some(name) => options = options.merge_operator(name),
+    }
+    if compression_name.is_some() {
+        options = options.compression(compression(compression_name)?);
+    }
+    Ok(value_bytes.map_or(options.clone(), |bytes| options.value_bytes(bytes)))
 }
 
 /// Sets what an open has besides. `settings` has the arguments of `Database` by name.

@@ -5,7 +5,7 @@ mod range;
 
 use std::sync::Arc;
 
-use cairndb::Cursor;
+use cairndb::{Cursor, Keyspace};
 pub(crate) use point::Moment;
 use point::ReadPoint;
 use pyo3::exceptions::PyKeyError;
@@ -18,7 +18,7 @@ use crate::arguments::Bytes;
 use crate::boundary::detached;
 use crate::handle::Handle;
 use crate::scan::{Bounds, Scan, What};
-use crate::values::{Entry, RangeEnd, ValueSource, read, touch, view_of};
+use crate::values::{Entry, RangeEnd, ValueSource, ValueView, read, touch, view_of};
 
 /// Keys of a `multi_get` that are read between two looks for a signal.
 const KEYS_AT_ONCE: usize = 1000;
@@ -31,9 +31,24 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(handle: Arc<Handle>, moment: Moment) -> Reader {
-        let point = Arc::new(ReadPoint::new(handle, moment));
+    pub(crate) fn new(handle: Arc<Handle>, keyspace: Keyspace, moment: Moment) -> Reader {
+        let point = Arc::new(ReadPoint::new(handle, keyspace, moment));
         Reader { point }
+    }
+
+    /// Returns the reads of the keyspace `name`, at the same time.
+    ///
+    /// # Errors
+    /// `Forked`, `Closed`; those of `Db::keyspace`.
+    pub(crate) fn within(&self, py: Python<'_>, name: &str) -> PyResult<Reader> {
+        let (handle, moment) = (Arc::clone(self.handle()), self.point.moment().clone());
+        let keyspace = detached(py, || handle.open_db()?.keyspace(name))?;
+        Ok(Reader::new(handle, keyspace, moment))
+    }
+
+    #[inline]
+    pub(crate) fn keyspace(&self) -> &Keyspace {
+        self.point.keyspace()
     }
 
     #[inline]
@@ -70,6 +85,11 @@ impl Reader {
     /// Returns whether the reads are of a transaction that has ended. Not in a forked child.
     pub(crate) fn has_ended(&self, py: Python<'_>) -> bool {
         self.point.has_ended(py)
+    }
+
+    fn scan(&self, py: Python<'_>, what: What, reverse: bool) -> PyResult<Scan> {
+        let bounds = Bounds::new(self.keyspace().order(), None, None, None, reverse, None);
+        self.point.scan(py, bounds, what)
     }
 
     fn entry_at<'py>(&self, py: Python<'py>, end: RangeEnd) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -169,13 +189,15 @@ impl Reader {
         let default = default.unwrap_or_else(|| py.None().into_bound(py));
         let mut values = Vec::with_capacity(keys.len());
         self.with(py, |source| {
-            let snapshot = match source {
-                ValueSource::Now(db) if keys.len() > KEYS_AT_ONCE => {
-                    Some(detached(py, || Ok(db.snapshot()))?)
+            let handle = &**self.handle();
+            let snapshot = match source.view {
+                ValueView::Now if keys.len() > KEYS_AT_ONCE => {
+                    Some(detached(py, || Ok(handle.db()?.snapshot()))?)
                 }
                 _ => None,
             };
-            let source = snapshot.as_ref().map_or(source, ValueSource::Then);
+            let view = snapshot.as_ref().map_or(source.view, ValueView::Then);
+            let source = ValueSource { view, ..source };
             let mut left = &keys[..];
             loop {
                 let (now, later) = left.split_at(left.len().min(KEYS_AT_ONCE));
@@ -220,14 +242,13 @@ impl Reader {
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<Scan> {
-        self.point.scan(py, Bounds::all(), What::Keys)
+        self.scan(py, What::Keys, false)
     }
 
     /// Iterates over everything. `what` is 0 for keys, 1 for values, 2 for both.
     #[pyo3(signature = (what, reverse=false))]
     fn _scan(&self, py: Python<'_>, what: u8, reverse: bool) -> PyResult<Scan> {
-        let bounds = Bounds::new(self.handle().order(), None, None, None, reverse, None);
-        self.point.scan(py, bounds, What::from_code(what))
+        self.scan(py, What::from_code(what), reverse)
     }
 
     /// Returns the entries from key `start`, included, to key `stop`, excluded.

@@ -23,11 +23,10 @@ pub(crate) use bounds::Bounds;
 use chunk::Chunk;
 use pairs::Pairs;
 use turn::TurnCell;
-use within::Rest;
+pub(crate) use within::Rest;
 
 use crate::errors::raised;
 use crate::handle::Handle;
-use crate::handle::transaction::OpenTransaction;
 
 /// Entries of the first chunk.
 const ENTRIES_FIRST: usize = 32;
@@ -71,7 +70,7 @@ impl What {
 )]
 enum Feed {
     /// The database or a snapshot.
-    Cursor(Cursor),
+    Cursor(Cursor, Bounds),
     /// A transaction.
     Rest(Rest),
 }
@@ -80,7 +79,6 @@ enum Feed {
 struct Position {
     /// `None` once the iterator has ended or was closed.
     feed: Option<Feed>,
-    bounds: Bounds,
     placed: bool,
     what: What,
     entries_next: usize,
@@ -93,19 +91,19 @@ struct Position {
 
 impl Position {
     /// Moves the cursor to the next entry. Returns whether there is one.
-    fn advance(&mut self, handle: &Handle) -> Result<bool> {
-        let Some(Feed::Cursor(cursor)) = &mut self.feed else {
+    fn advance(&mut self) -> Result<bool> {
+        let Some(Feed::Cursor(cursor, bounds)) = &mut self.feed else {
             return Ok(false);
         };
-        let left = self.bounds.take_one();
+        let left = bounds.take_one();
         let inside = left && {
             if self.placed {
-                self.bounds.step(cursor)?;
+                bounds.step(cursor)?;
             } else {
                 self.placed = true;
-                self.bounds.place(handle.order(), cursor)?;
+                bounds.place(cursor)?;
             }
-            cursor.valid() && self.bounds.contains(handle.order(), cursor.key())
+            cursor.valid() && bounds.contains(cursor.key())
         };
         if !inside {
             self.feed = None;
@@ -121,14 +119,14 @@ impl Position {
 
     /// Fetches the next chunk, which is empty at the end. An error ends the iterator after the
     /// entries before it.
-    fn fetch(&mut self, handle: &Handle, entries: usize) {
+    fn fetch(&mut self, entries: usize) {
         let fetched = if let Some(Feed::Rest(rest)) = &mut self.feed {
             rest.pass(&self.chunk);
             self.chunk.clear();
             rest.fetch(&mut self.chunk, entries, BYTES_MAX)
         } else {
             self.chunk.clear();
-            self.fetch_with_cursor(handle, entries)
+            self.fetch_with_cursor(entries)
         };
         if let Err(error) = fetched {
             self.error = Some(error);
@@ -138,12 +136,9 @@ impl Position {
         }
     }
 
-    fn fetch_with_cursor(&mut self, handle: &Handle, entries: usize) -> Result<()> {
-        while self.chunk.len() < entries
-            && self.chunk.bytes() < BYTES_MAX
-            && self.advance(handle)?
-        {
-            let Some(Feed::Cursor(cursor)) = &self.feed else {
+    fn fetch_with_cursor(&mut self, entries: usize) -> Result<()> {
+        while self.chunk.len() < entries && self.chunk.bytes() < BYTES_MAX && self.advance()? {
+            let Some(Feed::Cursor(cursor, _)) = &self.feed else {
                 return Ok(());
             };
             let key = if self.what.has_key() {
@@ -178,7 +173,7 @@ impl Position {
 
     /// Passes some of the entries that are left, or all, and returns how many they were. Zero only
     /// at the end.
-    fn pass(&mut self, handle: &Handle) -> Result<u64> {
+    fn pass(&mut self) -> Result<u64> {
         self.due()?;
         let mut passed = if self.is_stale() {
             0
@@ -186,10 +181,10 @@ impl Position {
             self.chunk.take_all()
         };
         if let Some(Feed::Rest(_)) = &self.feed {
-            self.fetch(handle, ENTRIES_MAX);
+            self.fetch(ENTRIES_MAX);
             passed += self.chunk.take_all();
         }
-        while passed < ENTRIES_COUNTED && self.advance(handle)? {
+        while passed < ENTRIES_COUNTED && self.advance()? {
             passed += 1;
         }
         Ok(passed)
@@ -268,29 +263,21 @@ impl Scan {
         bounds: Bounds,
         what: What,
     ) -> PyResult<Scan> {
-        Scan::over(py, handle, Feed::Cursor(cursor), bounds, what)
+        Scan::over(py, handle, Feed::Cursor(cursor, bounds), what)
     }
 
     pub(crate) fn within(
         py: Python<'_>,
         handle: &Arc<Handle>,
-        transaction: &Arc<OpenTransaction>,
-        bounds: Bounds,
+        rest: Rest,
         what: What,
     ) -> PyResult<Scan> {
-        let feed = Feed::Rest(Rest::new(transaction, bounds));
-        Scan::over(py, handle, feed, Bounds::all(), what)
+        Scan::over(py, handle, Feed::Rest(rest), what)
     }
 
-    fn over(
-        py: Python<'_>,
-        handle: &Arc<Handle>,
-        feed: Feed,
-        bounds: Bounds,
-        what: What,
-    ) -> PyResult<Scan> {
+    fn over(py: Python<'_>, handle: &Arc<Handle>, feed: Feed, what: What) -> PyResult<Scan> {
         let entries_next = match &feed {
-            Feed::Cursor(_) => ENTRIES_FIRST,
+            Feed::Cursor(..) => ENTRIES_FIRST,
             Feed::Rest(_) => 1,
         };
         let pairs = if what == What::Entries {
@@ -300,7 +287,6 @@ impl Scan {
         };
         let position = Position {
             feed: Some(feed),
-            bounds,
             placed: false,
             what,
             entries_next,
@@ -330,9 +316,9 @@ impl Scan {
             }
             let entries = position.entries_next;
             position.entries_next = (entries * 4).min(ENTRIES_MAX);
-            let (moved, handle) = (&mut *position, &*self.handle);
+            let moved = &mut *position;
             let fetched = self.parts.detached(py, move || {
-                moved.fetch(handle, entries);
+                moved.fetch(entries);
                 Ok(())
             });
             if let Err(panicked) = fetched {
@@ -437,8 +423,8 @@ impl Scan {
         loop {
             scan.check(py)?;
             let passed = scan.parts.with(slf.as_any(), |parts| {
-                let (position, handle) = (&mut parts.position, &*scan.handle);
-                scan.parts.detached(py, || position.pass(handle))
+                let position = &mut parts.position;
+                scan.parts.detached(py, || position.pass())
             });
             let passed = passed.flatten().map_err(|error| raised(py, &error))?;
             total += passed;

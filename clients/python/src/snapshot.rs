@@ -1,8 +1,11 @@
 //! Snapshots.
 
+use std::sync::{Arc, Mutex};
+
 use pyo3::prelude::*;
 
-use crate::reader::Reader;
+use crate::boundary::detached;
+use crate::reader::{Moment, Reader};
 
 /// The reads of a snapshot. `cairndb.Snapshot` derives from it.
 #[pyclass(frozen, subclass, extends = Reader, name = "Snapshot", module = "cairndb._cairndb")]
@@ -11,13 +14,24 @@ pub(crate) struct SnapshotReader;
 
 #[pymethods]
 impl SnapshotReader {
-    /// Takes a snapshot of the database of `store`.
+    /// Takes a snapshot of a database or a keyspace; or, with `keyspace`, returns what a snapshot
+    /// holds of that.
     #[new]
+    #[pyo3(signature = (of, keyspace=None))]
     fn new(
         py: Python<'_>,
-        store: Bound<'_, crate::store::Store>,
+        of: Bound<'_, Reader>,
+        keyspace: Option<&str>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let reader = crate::store::Store::snapshot_of(py, &store)?;
+        let of = of.get();
+        let reader = if let Some(name) = keyspace {
+            of.within(py, name)?
+        } else {
+            let handle = Arc::clone(of.handle());
+            let snapshot = detached(py, || Ok(handle.open_db()?.snapshot()))?;
+            let moment = Moment::Then(Arc::new(Mutex::new(Some(Arc::new(snapshot)))));
+            Reader::new(handle, of.keyspace().clone(), moment)
+        };
         Ok(PyClassInitializer::from(reader).add_subclass(SnapshotReader))
     }
 

@@ -4,7 +4,7 @@ mod view;
 
 use std::cell::Cell;
 
-use cairndb::{Db, Result, Snapshot, Transaction, Value};
+use cairndb::{Keyspace, Result, Snapshot, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -28,28 +28,37 @@ thread_local! {
     static LAST_BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What values are read from.
+/// What values are read from: a keyspace, at some time.
 #[derive(Clone, Copy)]
-pub(crate) enum ValueSource<'a> {
-    Now(&'a Db),
+pub(crate) struct ValueSource<'a> {
+    pub(crate) keyspace: &'a Keyspace,
+    pub(crate) view: ValueView<'a>,
+}
+
+/// The time of a read.
+#[derive(Clone, Copy)]
+pub(crate) enum ValueView<'a> {
+    Now,
     Then(&'a Snapshot),
     Within(&'a OpenTransaction),
 }
 
 impl ValueSource<'_> {
     pub(crate) fn get(self, key: &[u8]) -> Result<Option<Value>> {
-        match self {
-            ValueSource::Now(db) => db.get(key),
-            ValueSource::Then(snapshot) => snapshot.get(key),
-            ValueSource::Within(open) => open.with(|transaction| transaction.get(key)),
+        let keyspace = self.keyspace;
+        match self.view {
+            ValueView::Now => keyspace.get(key),
+            ValueView::Then(snapshot) => snapshot.get_in(keyspace, key),
+            ValueView::Within(open) => open.with(|it| it.get_in(keyspace, key)),
         }
     }
 
     fn get_into(self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        match self {
-            ValueSource::Now(db) => db.get_into(key, out),
-            ValueSource::Then(snapshot) => snapshot.get_into(key, out),
-            ValueSource::Within(_) => {
+        let keyspace = self.keyspace;
+        match self.view {
+            ValueView::Now => keyspace.get_into(key, out),
+            ValueView::Then(snapshot) => snapshot.get_into_in(keyspace, key, out),
+            ValueView::Within(_) => {
                 let value = self.get(key)?;
                 out.clear();
                 out.extend_from_slice(value.as_deref().unwrap_or_default());
@@ -59,39 +68,42 @@ impl ValueSource<'_> {
     }
 
     pub(crate) fn contains(self, key: &[u8]) -> Result<bool> {
-        match self {
-            ValueSource::Now(db) => db.contains(key),
-            ValueSource::Then(snapshot) => snapshot.contains(key),
-            ValueSource::Within(open) => open.with(|transaction| transaction.contains(key)),
+        let keyspace = self.keyspace;
+        match self.view {
+            ValueView::Now => keyspace.contains(key),
+            ValueView::Then(snapshot) => snapshot.contains_in(keyspace, key),
+            ValueView::Within(open) => open.with(|it| it.contains_in(keyspace, key)),
         }
     }
 
     pub(crate) fn multi_get(self, keys: &[&[u8]]) -> Result<Vec<Option<Value>>> {
-        match self {
-            ValueSource::Now(db) => db.multi_get(keys),
-            ValueSource::Then(snapshot) => snapshot.multi_get(keys),
-            ValueSource::Within(open) => open.with(|transaction| transaction.multi_get(keys)),
+        let keyspace = self.keyspace;
+        match self.view {
+            ValueView::Now => keyspace.multi_get(keys),
+            ValueView::Then(snapshot) => snapshot.multi_get_in(keyspace, keys),
+            ValueView::Within(open) => open.with(|it| it.multi_get_in(keyspace, keys)),
         }
     }
 
     /// Returns a cursor, but `None` for a transaction, whose cursors borrow it.
-    pub(crate) fn cursor(self) -> Option<cairndb::Cursor> {
-        match self {
-            ValueSource::Now(db) => Some(db.cursor()),
-            ValueSource::Then(snapshot) => Some(snapshot.cursor()),
-            ValueSource::Within(_) => None,
+    ///
+    /// # Errors
+    /// Those of `Snapshot::cursor_in`.
+    pub(crate) fn cursor(self) -> Result<Option<cairndb::Cursor>> {
+        match self.view {
+            ValueView::Now => Ok(Some(self.keyspace.cursor())),
+            ValueView::Then(snapshot) => snapshot.cursor_in(self.keyspace).map(Some),
+            ValueView::Within(_) => Ok(None),
         }
     }
 
     /// Returns the first or the last entry.
     pub(crate) fn entry_at(self, end: RangeEnd) -> Result<Option<Entry>> {
-        match (self, end) {
-            (ValueSource::Now(db), RangeEnd::First) => db.first(),
-            (ValueSource::Now(db), RangeEnd::Last) => db.last(),
-            (ValueSource::Then(snapshot), RangeEnd::First) => snapshot.first(),
-            (ValueSource::Then(snapshot), RangeEnd::Last) => snapshot.last(),
-            (ValueSource::Within(open), RangeEnd::First) => open.with(Transaction::first),
-            (ValueSource::Within(open), RangeEnd::Last) => open.with(Transaction::last),
+        let keyspace = self.keyspace;
+        match self.view {
+            ValueView::Now => end.of(keyspace.iter()),
+            ValueView::Then(snapshot) => end.of(snapshot.range_in(keyspace, ..)?),
+            ValueView::Within(open) => open.with(|it| end.of(it.range_in(keyspace, ..)?)),
         }
     }
 }
@@ -101,6 +113,19 @@ impl ValueSource<'_> {
 pub(crate) enum RangeEnd {
     First,
     Last,
+}
+
+impl RangeEnd {
+    pub(crate) fn of(
+        self,
+        mut entries: impl DoubleEndedIterator<Item = Result<Entry>>,
+    ) -> Result<Option<Entry>> {
+        let entry = match self {
+            RangeEnd::First => entries.next(),
+            RangeEnd::Last => entries.next_back(),
+        };
+        entry.transpose()
+    }
 }
 
 /// A key and its value.

@@ -305,6 +305,34 @@ def test_calls_of_a_mapping(path: str) -> None:
     run(main())
 
 
+def test_keyspaces(path: str) -> None:
+    async def main() -> None:
+        async with cairndb.aio.open(path) as db:
+            users = await db.create_keyspace("users", merge_operator="append")
+            await users.put(b"ada", b"1815")
+            snapshot = db.snapshot()
+            async with db.batch() as batch:
+                batch[b"k"] = b"default"
+                batch.put(b"alan", b"19", keyspace=users)
+                batch.merge(b"alan", b"12", keyspace=users)
+                batch.delete(b"ada", keyspace=users)
+            async with db.transaction() as tx:
+                assert await tx.keyspace("users").get(b"alan") == b"1912"
+                await tx.keyspace("users").put(b"grace", b"1906")
+            assert [pair async for pair in users.items()] == [
+                (b"alan", b"1912"),
+                (b"grace", b"1906"),
+            ]
+            assert await snapshot.keyspace("users").get(b"ada") == b"1815"
+            assert [key async for key in db] == [b"k"] and db.keyspaces() == ["users"]
+            assert db.keyspace("users").name == "users" and "aio.Keyspace" in repr(users)
+            await db.drop_keyspace("users")
+            with pytest.raises(cairndb.ClosedError):
+                await users.get(b"k")
+
+    run(main())
+
+
 def test_everything_awaitable_is_there() -> None:
     """`in` and `len` cannot be awaited, and `repair` and the like are no methods."""
     ours = {name for name in dir(cairndb.aio.Database) if not name.startswith("_")}

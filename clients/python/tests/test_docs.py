@@ -28,6 +28,7 @@ CLASSES = [
     *(found for found in PUBLIC if inspect.isclass(found)),
     _cairndb.Reader,
     _cairndb.Database,
+    _cairndb.Keyspace,
     _cairndb.Transaction,
     cairndb.aio.Database,
     cairndb.aio.Range,

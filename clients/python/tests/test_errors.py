@@ -97,7 +97,7 @@ def test_a_slice_is_not_a_key(db: cairndb.Database) -> None:
 def test_messages_name_public_classes(db: cairndb.Database) -> None:
     calls: list[tuple[Callable[[], Any], str]] = [
         (lambda: db.get(), r"^Reader\.get\(\) missing"),  # type: ignore[call-overload]
-        (lambda: db.put(b"k"), r"^Database\.put\(\) missing"),  # type: ignore[call-arg]
+        (lambda: db.put(b"k"), r"^Keyspace\.put\(\) missing"),  # type: ignore[call-arg]
         (lambda: db.snapshot().close(1), r"Snapshot\.close\(\)"),  # type: ignore[call-arg]
         (lambda: db.transaction().put(), r"^Transaction\.put\(\) missing"),  # type: ignore[call-arg]
     ]

@@ -47,6 +47,12 @@ def database(path: str) -> None:
         swapped: bool = db.compare_and_set(b"k", None, b"v")
         first: Optional[tuple[bytes, bytes]] = db.pop_first()
         print(within, length + db.estimate_count(), swapped, first, tx.last())
+        users: cairndb.Keyspace = db.create_keyspace("users", merge_operator="add")
+        named: MutableMapping[bytes, bytes] = db.keyspace("users")
+        with db.batch() as batch, db.transaction() as tx:
+            batch.put(b"k", b"v", keyspace=users)
+            tx.keyspace("users")[b"k"] = b"v"
+        print(named, db.keyspaces())
         stats: dict[str, Any] = db.stats()
         shelf: shelve.Shelf[Any] = shelve.Shelf(db)
     report: cairndb.RepairReport = cairndb.repair(path, path + "2")

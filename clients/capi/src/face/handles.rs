@@ -11,6 +11,12 @@ pub struct cairndb_db {
     _opaque: Opaque,
 }
 
+/// The handle of a keyspace. Close it with `cairndb_keyspace_close`.
+#[derive(Debug)]
+pub struct cairndb_keyspace {
+    _opaque: Opaque,
+}
+
 /// The handle of a snapshot. Release it with `cairndb_snapshot_release`.
 #[derive(Debug)]
 pub struct cairndb_snapshot {

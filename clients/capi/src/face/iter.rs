@@ -10,9 +10,9 @@ use crate::bytes::bytes;
 use crate::face::error::{cairndb_error, give_error, no_place, outcome, outcome_in};
 use crate::face::handles::{cairndb_db, cairndb_iter, cairndb_snapshot};
 use crate::handle::{Handle, destroy, entry_of};
-use crate::leveldb::iterator::{create, create_part, entry, step, step_many, step_on, store_len};
+use crate::leveldb::iterator::{create, entry, step, step_many, step_on, store_len};
 use crate::leveldb::objects::{give, take_back};
-use crate::objects::{Iter, Part, Position, Spans};
+use crate::objects::{Database, Iter, Keyed, Part, Position, Spans};
 
 /// One entry that `cairndb_iter_next_n` has stored.
 #[repr(C)]
@@ -147,14 +147,27 @@ pub unsafe extern "C" fn cairndb_iter_create_with(
     iter: *mut *mut cairndb_iter,
 ) -> *mut cairndb_error {
     // SAFETY: the header requires live options.
+    unsafe { create_with::<Database>(Handle::of(db), options, iter) }
+}
+
+/// Stores an iterator over a database or a keyspace in `*iter`.
+///
+/// # Safety
+/// `options` must be NULL or live, and `iter` NULL or writable.
+pub(crate) unsafe fn create_with<T: Keyed>(
+    place: Handle,
+    options: *const cairndb_iter_options,
+    iter: *mut *mut cairndb_iter,
+) -> *mut cairndb_error {
+    // SAFETY: guaranteed by the caller.
     let options = unsafe { options.as_ref() };
     let made = options
-        .ok_or_else(|| Error::invalid("the options are NULL; cairndb_iter_create needs none"))
+        .ok_or_else(|| Error::invalid("the options are NULL"))
         .and_then(|options| {
             let part = options.part.as_ref().map_err(Error::clone)?;
-            create_part(Handle::of(db), options.snapshot, part.as_ref())
+            create::<T>(place, options.snapshot, part.as_ref())
         });
-    // SAFETY: the header requires the address of a handle.
+    // SAFETY: guaranteed by the caller.
     unsafe { outcome_in(iter, null_mut(), made.map(Handle::pointer)) }
 }
 
@@ -166,7 +179,7 @@ pub unsafe extern "C" fn cairndb_iter_create(
     snapshot: *const cairndb_snapshot,
     iter: *mut *mut cairndb_iter,
 ) -> *mut cairndb_error {
-    let made = create(Handle::of(db), Handle::of(snapshot));
+    let made = create::<Database>(Handle::of(db), Handle::of(snapshot), None);
     // SAFETY: the header requires the address of a handle.
     unsafe { outcome_in(iter, null_mut(), made.map(Handle::pointer)) }
 }

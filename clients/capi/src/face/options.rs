@@ -40,9 +40,41 @@ pub const CAIRNDB_RECOVERY_POINT_IN_TIME: u32 = 1;
 /// Options of a database. Setters do nothing for NULL; a value out of range is reported by the
 /// function that the options are passed to.
 #[derive(Debug)]
-pub struct cairndb_options {
-    options: Options,
+pub struct cairndb_options(Settings<Options>);
+
+/// Options that a program sets one by one, and the error of the first that was refused.
+#[derive(Debug)]
+pub(crate) struct Settings<T> {
+    options: T,
     refused: Option<Error>,
+}
+
+impl<T: Clone> Settings<T> {
+    pub(crate) fn new(options: T) -> Settings<T> {
+        Settings {
+            options,
+            refused: None,
+        }
+    }
+
+    /// Changes the options. The first error is kept.
+    pub(crate) fn set(&mut self, set: impl FnOnce(T) -> Result<T>) {
+        match set(self.options.clone()) {
+            Ok(options) => self.options = options,
+            Err(error) => {
+                self.refused.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Returns the options.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if one was refused.
+    pub(crate) fn read(&self) -> Result<T> {
+        let refused = self.refused.as_ref();
+        refused.map_or_else(|| Ok(self.options.clone()), |error| Err(error.clone()))
+    }
 }
 
 /// Returns the level with this number; `None` for that of the database.
@@ -70,14 +102,19 @@ impl cairndb_options {
     /// `options` must be NULL or live.
     pub(crate) unsafe fn read(options: *const cairndb_options) -> Result<Options> {
         // SAFETY: guaranteed by the caller.
-        match unsafe { options.as_ref() } {
-            None => Ok(Options::new()),
-            Some(cairndb_options {
-                refused: Some(error),
-                ..
-            }) => Err(error.clone()),
-            Some(given) => Ok(given.options.clone()),
-        }
+        unsafe { options.as_ref() }.map_or_else(|| Ok(Options::new()), |given| given.0.read())
+    }
+}
+
+/// Returns the compression with this number.
+///
+/// # Errors
+/// `InvalidArgument` for any other number.
+pub(crate) fn compression_of(number: u32) -> Result<Compression> {
+    match number {
+        CAIRNDB_COMPRESSION_NONE => Ok(Compression::None),
+        CAIRNDB_COMPRESSION_FAST => Ok(Compression::Fast),
+        other => Err(Error::invalid("there is no such compression").found(other)),
     }
 }
 
@@ -87,14 +124,8 @@ impl cairndb_options {
 /// `options` must be NULL or live, and not in use by another thread.
 unsafe fn set(options: *mut cairndb_options, set: impl FnOnce(Options) -> Result<Options>) {
     // SAFETY: guaranteed by the caller.
-    let Some(given) = (unsafe { options.as_mut() }) else {
-        return;
-    };
-    match set(given.options.clone()) {
-        Ok(options) => given.options = options,
-        Err(error) => {
-            given.refused.get_or_insert(error);
-        }
+    if let Some(given) = unsafe { options.as_mut() } {
+        given.0.set(set);
     }
 }
 
@@ -102,10 +133,7 @@ unsafe fn set(options: *mut cairndb_options, set: impl FnOnce(Options) -> Result
 /// error for a missing database.
 #[unsafe(no_mangle)]
 pub extern "C" fn cairndb_options_create() -> *mut cairndb_options {
-    give(cairndb_options {
-        options: Options::new(),
-        refused: None,
-    })
+    give(cairndb_options(Settings::new(Options::new())))
 }
 
 /// Destroys options. A database keeps what it was opened with.
@@ -143,11 +171,7 @@ pub unsafe extern "C" fn cairndb_options_set_compression(
     options: *mut cairndb_options,
     compression: cairndb_compression,
 ) {
-    let change = |options: Options| match compression {
-        CAIRNDB_COMPRESSION_NONE => Ok(options.compression(Compression::None)),
-        CAIRNDB_COMPRESSION_FAST => Ok(options.compression(Compression::Fast)),
-        other => Err(Error::invalid("there is no such compression").found(other)),
-    };
+    let change = |options: Options| Ok(options.compression(compression_of(compression)?));
     // SAFETY: the header requires NULL or live options.
     unsafe { set(options, change) };
 }
@@ -211,6 +235,36 @@ pub unsafe extern "C" fn cairndb_options_set_merge_operator(
         let operator = Arc::clone(&operator.0);
         // SAFETY: the header requires NULL or live options.
         unsafe { set(options, |options| Ok(options.merge_operator(operator))) };
+    }
+}
+
+/// Registers an order of keys, which keyspaces may name. NULL changes nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_options_register_comparator(
+    options: *mut cairndb_options,
+    comparator: *const cairndb_comparator,
+) {
+    // SAFETY: the header requires NULL or a live comparator.
+    if let Some(comparator) = unsafe { comparator.as_ref() } {
+        let change = |options: Options| Ok(options.register_comparator(comparator.0.named()?));
+        // SAFETY: the header requires NULL or live options.
+        unsafe { set(options, change) };
+    }
+}
+
+/// Registers an operator that folds merge operands, which keyspaces may name; those of the library
+/// are registered. NULL changes nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_options_register_merge_operator(
+    options: *mut cairndb_options,
+    merge_operator: *const cairndb_merge_operator,
+) {
+    // SAFETY: the header requires NULL or a live operator.
+    if let Some(operator) = unsafe { merge_operator.as_ref() } {
+        let operator = Arc::clone(&operator.0);
+        let change = |options: Options| Ok(options.register_merge_operator(operator));
+        // SAFETY: the header requires NULL or live options.
+        unsafe { set(options, change) };
     }
 }
 

@@ -160,7 +160,9 @@ pub(crate) fn destroy<T: Object + 'static>(handle: Handle) -> Result<()> {
         put_back(handle, slot);
     }
     let free = || match T::KIND {
-        HandleKind::Database | HandleKind::Snapshot => retired::retire(handle, object),
+        HandleKind::Database | HandleKind::Keyspace | HandleKind::Snapshot => {
+            retired::retire(handle, object);
+        }
         // Nobody uses it: it was not marked `BUSY`.
         HandleKind::Iterator | HandleKind::Batch => drop(object),
     };

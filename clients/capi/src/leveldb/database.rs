@@ -16,7 +16,7 @@ use crate::handle::{Handle, destroy, insert, with_exclusive, with_pinned, with_s
 use crate::leveldb::options::{leveldb_options_t, leveldb_readoptions_t, leveldb_writeoptions_t};
 use crate::leveldb::{leveldb_t, leveldb_writebatch_t, translate};
 use crate::memory::{copy, copy_text};
-use crate::objects::{Batch, Database, SnapshotOf};
+use crate::objects::{Batch, Database, Keyed, SnapshotOf};
 
 /// Opens the database at `name`; NULL after an error. A LevelDB database is converted first.
 #[unsafe(no_mangle)]
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn leveldb_open(
     let opened = guarded(|| {
         let name = name?;
         let db = translate::options(options)?.open(name);
-        insert(Database(db.map_err(|error| lock_first(name, error))?))
+        insert(Database::new(db.map_err(|error| lock_first(name, error))?))
     });
     // SAFETY: the header requires the address of NULL or of an earlier text.
     unsafe { or_store(errptr, opened, Handle::NULL) }.pointer()
@@ -168,7 +168,8 @@ pub unsafe extern "C" fn leveldb_get(
 /// Copies the value of `key`; NULL and 0 if there is none.
 #[inline]
 fn get(db: Handle, snapshot: Handle, key: &[u8]) -> Result<(*mut c_char, usize)> {
-    let found = read_value(db, snapshot, key, |value| Ok((copy(value)?, value.len())))?;
+    let take = |value: &[u8]| Ok((copy(value)?, value.len()));
+    let found = read_value::<Database, _>(db, snapshot, key, take)?;
     Ok(found.unwrap_or((null_mut(), 0)))
 }
 
@@ -180,27 +181,27 @@ fn get(db: Handle, snapshot: Handle, key: &[u8]) -> Result<(*mut c_char, usize)>
 /// # Errors
 /// Those of the handles, of the read and of `take`.
 #[inline]
-pub(crate) fn read_value<R>(
-    db: Handle,
+pub(crate) fn read_value<T: Keyed, R>(
+    place: Handle,
     snapshot: Handle,
     key: &[u8],
     take: impl FnOnce(&[u8]) -> Result<R>,
 ) -> Result<Option<R>> {
-    with_pinned(db, |database: &Database, pin| {
+    with_pinned(place, |place: &T, pin| {
+        let keys = place.keys();
         if !snapshot.is_null() {
             return with_shared(snapshot, |snapshot: &SnapshotOf| {
-                snapshot.check_of(db)?;
-                let value = snapshot.snapshot.get(key)?;
+                let value = snapshot.snapshot.get_in(keys, key)?;
                 value.map(|value| take(&value)).transpose()
             });
         }
         if !pin.expects_short_value() {
-            let value = database.0.get(key)?;
+            let value = keys.get(key)?;
             pin.note_value(value.as_ref().map_or(0, |value| value.len()));
             return value.map(|value| take(&value)).transpose();
         }
         let mut buffer = pin.take_buffer();
-        let found = database.0.get_into(key, &mut buffer);
+        let found = keys.get_into(key, &mut buffer);
         let taken = found.and_then(|found| found.then(|| take(&buffer)).transpose());
         pin.note_value(buffer.len());
         pin.keep_buffer(buffer);

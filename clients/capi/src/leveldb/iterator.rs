@@ -11,7 +11,7 @@ use crate::errors::or_store;
 use crate::handle::{Entry, Handle, destroy, entry_of, insert, with_exclusive, with_shared};
 use crate::leveldb::options::leveldb_readoptions_t;
 use crate::leveldb::{leveldb_iterator_t, leveldb_t, translate};
-use crate::objects::{Copies, Database, Iter, Part, Position, SnapshotOf, Spans};
+use crate::objects::{Copies, Database, Iter, Keyed, Part, Position, SnapshotOf, Spans};
 
 /// Makes an iterator over the database or the snapshot of the options, not yet on an entry. NULL
 /// after an error.
@@ -22,29 +22,26 @@ pub unsafe extern "C" fn leveldb_create_iterator(
 ) -> *mut leveldb_iterator_t {
     // SAFETY: the header requires NULL or live options.
     let snapshot = unsafe { translate::snapshot(options) };
-    or_keep(create(Handle::of(db), snapshot), Handle::NULL).pointer()
+    let made = create::<Database>(Handle::of(db), snapshot, None);
+    or_keep(made, Handle::NULL).pointer()
 }
 
-/// Makes an iterator over all keys; `snapshot` may be the null handle.
+/// Makes an iterator over a part of the keys of a database or a keyspace, or over all of them;
+/// `snapshot` may be the null handle.
 ///
 /// # Errors
 /// Those of the handles; `InvalidArgument` if the snapshot is of another database.
-pub(crate) fn create(db: Handle, snapshot: Handle) -> Result<Handle> {
-    create_part(db, snapshot, None)
-}
-
-/// Makes an iterator over a part of the keys.
-///
-/// # Errors
-/// Same as [`create`].
-pub(crate) fn create_part(db: Handle, snapshot: Handle, part: Option<&Part>) -> Result<Handle> {
-    with_shared(db, |database: &Database| {
+pub(crate) fn create<T: Keyed>(
+    place: Handle,
+    snapshot: Handle,
+    part: Option<&Part>,
+) -> Result<Handle> {
+    with_shared(place, |place: &T| {
         let cursor = if snapshot.is_null() {
-            database.0.cursor()
+            place.keys().cursor()
         } else {
             with_shared(snapshot, |snapshot: &SnapshotOf| {
-                snapshot.check_of(db)?;
-                Ok(snapshot.snapshot.cursor())
+                snapshot.snapshot.cursor_in(place.keys())
             })?
         };
         insert(Iter {

@@ -240,6 +240,152 @@ static void merges(void) {
     cairndb_options_destroy(options);
 }
 
+static int reverse(void* state, const char* a, size_t a_len, const char* b, size_t b_len) {
+    (void)state;
+    int order = memcmp(b, a, a_len < b_len ? a_len : b_len);
+    return order != 0 ? order : (b_len > a_len) - (b_len < a_len);
+}
+
+static const char* reverse_name(void* state) { return (void)state, "test.reverse"; }
+
+static void append_name(void* state, const char* name) {
+    char* names = state;
+    sprintf(names + strlen(names), "%s,", name);
+}
+
+/* Whether an iterator over a keyspace, from either end, sees these keys. */
+static bool sees(cairndb_keyspace* keyspace, cairndb_snapshot* snapshot, bool backwards,
+                 const char* keys) {
+    cairndb_iter_options* options = cairndb_iter_options_create();
+    cairndb_iter_options_set_snapshot(options, snapshot);
+    cairndb_iter* iter;
+    ok(cairndb_keyspace_iter_create(keyspace, options, &iter));
+    cairndb_iter_options_destroy(options);
+    char seen[100] = "";
+    size_t len;
+    ok(backwards ? cairndb_iter_seek_to_last(iter) : cairndb_iter_seek_to_first(iter));
+    while (cairndb_iter_valid(iter)) {
+        const char* key = cairndb_iter_key(iter, &len);
+        strncat(seen, key, len);
+        ok(backwards ? cairndb_iter_prev(iter) : cairndb_iter_next(iter));
+    }
+    ok(cairndb_iter_destroy(iter));
+    return strcmp(seen, keys) == 0;
+}
+
+static void put_in(cairndb_keyspace* keyspace, const char* key, const char* value) {
+    ok(cairndb_keyspace_put(keyspace, key, strlen(key), value, strlen(value),
+                            CAIRNDB_DURABILITY_DEFAULT));
+}
+
+static void keyspaces(void) {
+    cairndb_options* options = cairndb_options_create();
+    cairndb_comparator* order =
+        cairndb_comparator_create(NULL, NULL, reverse, reverse_name, true);
+    cairndb_options_register_comparator(options, order);
+    cairndb_comparator_destroy(order);
+    cairndb_merge_operator* joined =
+        cairndb_merge_operator_create(NULL, NULL, "test.join", join, combine, not_empty);
+    cairndb_options_register_merge_operator(options, joined);
+    cairndb_merge_operator_destroy(joined);
+    cairndb_db* db = open_at("keyspaces", options);
+
+    cairndb_keyspace_options* given = cairndb_keyspace_options_create();
+    cairndb_keyspace_options_set_comparator(given, "test.reverse");
+    cairndb_keyspace_options_set_merge_operator(given, "test.join");
+    cairndb_keyspace_options_set_compression(given, CAIRNDB_COMPRESSION_NONE);
+    cairndb_keyspace_options_set_value_bytes(given, 4);
+    cairndb_keyspace *users, *notes, *other;
+    ok(cairndb_keyspace_create(db, "notes", given, &notes));
+    ok(cairndb_keyspace_create(db, "users", NULL, &users));
+    char names[100] = "";
+    ok(cairndb_keyspace_list(db, names, append_name));
+    CHECK(strcmp(names, "notes,users,") == 0);
+
+    /* A batch writes to all keyspaces or none; a snapshot sees all. */
+    cairndb_snapshot* before;
+    put_in(users, "a", "old");
+    ok(cairndb_snapshot_create(db, &before));
+    cairndb_batch* batch;
+    ok(cairndb_batch_create(&batch));
+    ok(cairndb_batch_put(batch, "a", 1, "default", 7));
+    ok(cairndb_batch_put_in(batch, users, "a", 1, "new", 3));
+    ok(cairndb_batch_put_in(batch, users, "b", 1, "", 0));
+    ok(cairndb_batch_put_in(batch, notes, "a", 1, "x", 1));
+    ok(cairndb_batch_merge_in(batch, notes, "b", 1, "y", 1));
+    ok(cairndb_batch_delete_in(batch, notes, "c", 1));
+    ok(cairndb_write(db, batch, CAIRNDB_DURABILITY_DEFAULT));
+    ok(cairndb_keyspace_merge(notes, "b", 1, "z", 1, CAIRNDB_DURABILITY_DEFAULT));
+    CHECK(has(db, NULL, "a", "default"));
+    CHECK(sees(users, NULL, false, "ab") && sees(users, NULL, true, "ba"));
+    CHECK(sees(notes, NULL, false, "ba") && sees(notes, NULL, true, "ab"));
+    CHECK(sees(users, before, false, "a") && sees(notes, before, false, ""));
+    cairndb_value* value;
+    ok(cairndb_keyspace_get(users, before, "a", 1, &value));
+    CHECK(cairndb_value_len(value) == 3 && memcmp(cairndb_value_data(value), "old", 3) == 0);
+    cairndb_value_destroy(value);
+    char small[8];
+    size_t len;
+    bool found;
+    ok(cairndb_keyspace_get_into(notes, NULL, "b", 1, small, sizeof small, &len, &found));
+    CHECK(found && len == 3 && memcmp(small, "y,z", 3) == 0);
+    ok(cairndb_keyspace_get_into(notes, before, "b", 1, small, sizeof small, &len, &found));
+    CHECK(!found);
+    const char* keys[] = {"a", "b"};
+    size_t lens[] = {1, 1};
+    cairndb_value* values[2];
+    ok(cairndb_keyspace_multi_get(users, before, 2, keys, lens, values, NULL));
+    CHECK(cairndb_value_len(values[0]) == 3 && values[1] == NULL);
+    cairndb_value_destroy(values[0]);
+    ok(cairndb_keyspace_delete(users, "b", 1, CAIRNDB_DURABILITY_SYNC));
+    ok(cairndb_keyspace_contains(users, NULL, "b", 1, &found));
+    CHECK(!found);
+
+    /* Bad names and options. */
+    char long_name[257];
+    memset(long_name, 'n', 256);
+    long_name[256] = 0;
+    const char* bad[] = {"", long_name, "\xff", NULL};
+    for (int n = 0; n < 4; n++) {
+        other = users;
+        CHECK(fails(cairndb_keyspace_create(db, bad[n], NULL, &other),
+                    CAIRNDB_ERROR_INVALID_ARGUMENT));
+        CHECK(other == NULL);
+        CHECK(fails(cairndb_keyspace_open(db, bad[n], &other), CAIRNDB_ERROR_INVALID_ARGUMENT));
+    }
+    CHECK(fails(cairndb_keyspace_open(db, "unknown", &other), CAIRNDB_ERROR_NOT_FOUND));
+    CHECK(fails(cairndb_keyspace_drop(db, "unknown"), CAIRNDB_ERROR_NOT_FOUND));
+    CHECK(fails(cairndb_keyspace_create(db, "users", NULL, &other),
+                CAIRNDB_ERROR_INVALID_ARGUMENT));
+    cairndb_keyspace_options_set_compression(given, 77);
+    CHECK(fails(cairndb_keyspace_create(db, "x", given, &other), CAIRNDB_ERROR_INVALID_ARGUMENT));
+    cairndb_keyspace_options_destroy(given);
+    CHECK(fails(cairndb_keyspace_put((cairndb_keyspace*)db, "a", 1, "b", 1, 0),
+                CAIRNDB_ERROR_INVALID_ARGUMENT));
+    CHECK(fails(cairndb_put((cairndb_db*)users, "a", 1, "b", 1, 0),
+                CAIRNDB_ERROR_INVALID_ARGUMENT));
+
+    /* Dropped: calls and batches fail whole. */
+    ok(cairndb_keyspace_drop(db, "users"));
+    ok(cairndb_keyspace_create(db, "users", NULL, &other));
+    CHECK(fails(cairndb_keyspace_put(users, "a", 1, "b", 1, 0), CAIRNDB_ERROR_CLOSED));
+    CHECK(fails(cairndb_keyspace_get(users, before, "a", 1, &value), CAIRNDB_ERROR_CLOSED));
+    put(db, "a", "again");
+    CHECK(fails(cairndb_write(db, batch, CAIRNDB_DURABILITY_DEFAULT), CAIRNDB_ERROR_CLOSED));
+    CHECK(has(db, NULL, "a", "again") && sees(other, NULL, false, ""));
+    ok(cairndb_keyspace_close(users));
+    CHECK(fails(cairndb_keyspace_close(users), CAIRNDB_ERROR_CLOSED));
+    CHECK(fails(cairndb_batch_put_in(batch, users, "a", 1, "b", 1), CAIRNDB_ERROR_CLOSED));
+    ok(cairndb_batch_destroy(batch));
+    ok(cairndb_snapshot_release(before));
+    ok(cairndb_close(db));
+    CHECK(fails(cairndb_keyspace_get(other, NULL, "a", 1, &value), CAIRNDB_ERROR_CLOSED));
+    ok(cairndb_keyspace_close(other));
+    ok(cairndb_keyspace_close(notes));
+    cairndb_options_destroy(options);
+    CHECK(fails(cairndb_open(NULL, below("keyspaces"), &db), CAIRNDB_ERROR_INVALID_ARGUMENT));
+}
+
 static void whole_databases(void) {
     cairndb_options* options = cairndb_options_create();
     cairndb_db* db = open_at("whole", options);
@@ -315,6 +461,7 @@ int main(int argc, char** argv) {
     reads();
     iterators();
     merges();
+    keyspaces();
     whole_databases();
     both_headers();
     puts("PASS");

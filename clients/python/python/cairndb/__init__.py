@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import atexit as _atexit
 import json as _json
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
 from . import _cairndb
 from ._cairndb import Batch, Range, Savepoint, __version__
-from ._database import Database, Snapshot
+from ._database import Database, Keyspace, Snapshot
 from ._errors import (
     ClosedError,
     ConflictError,
@@ -78,6 +79,7 @@ __all__ = [
     "Isolation",
     "Items",
     "Keys",
+    "Keyspace",
     "LockedError",
     "MergeOperator",
     "NoSpaceError",
@@ -124,6 +126,8 @@ def open(
     value_file_bytes: int = 256 << 20,
     mapped: Optional[bool] = None,
     verify_always: bool = False,
+    comparators: Sequence[Comparator] = (),
+    merge_operators: Sequence[MergeOperator] = (),
     progress: Optional[Progress] = None,
 ) -> Database:
     """Open the database in the directory `path`.
@@ -151,6 +155,7 @@ def open(
     - `value_file_bytes`: length of the files that hold values of 8 KiB or more.
     - `mapped`: whether files are read through mappings; by default where that is safe and fast.
     - `verify_always`: whether checksums are verified at every read instead of the first.
+    - `comparators`, `merge_operators`: those that keyspaces may name, as pairs.
     - `progress` is called while a log is replayed or a LevelDB database converted, as that of
       `verify`. An open that it, or a signal, stops can be repeated.
 
@@ -178,6 +183,8 @@ def open(
         value_file_bytes=value_file_bytes,
         mapped=mapped,
         verify_always=verify_always,
+        comparators=comparators,
+        merge_operators=merge_operators,
         progress=progress,
     )
 
@@ -187,6 +194,8 @@ def verify(
     *,
     comparator: Optional[Comparator] = None,
     merge_operator: Optional[MergeOperator] = None,
+    comparators: Sequence[Comparator] = (),
+    merge_operators: Sequence[MergeOperator] = (),
     progress: Optional[Progress] = None,
 ) -> dict[str, int]:
     """Check every byte of the database at `path`, which must not be open. Changes nothing.
@@ -206,7 +215,12 @@ def verify(
     0
     """
     return _cairndb.verify(
-        path, comparator=comparator, merge_operator=merge_operator, progress=progress
+        path,
+        comparator=comparator,
+        merge_operator=merge_operator,
+        comparators=comparators,
+        merge_operators=merge_operators,
+        progress=progress,
     )
 
 
@@ -232,6 +246,8 @@ def repair(
     include_unnamed: bool = False,
     comparator: Optional[Comparator] = None,
     merge_operator: Optional[MergeOperator] = None,
+    comparators: Sequence[Comparator] = (),
+    merge_operators: Sequence[MergeOperator] = (),
     progress: Optional[Progress] = None,
 ) -> RepairReport:
     """Write what is intact of the damaged database `source` into a new one at `target`.
@@ -253,6 +269,8 @@ def repair(
         include_unnamed=include_unnamed,
         comparator=comparator,
         merge_operator=merge_operator,
+        comparators=comparators,
+        merge_operators=merge_operators,
         progress=progress,
     )
     return RepairReport(complete, text, _json.loads(details))

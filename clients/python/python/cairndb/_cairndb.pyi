@@ -1,6 +1,6 @@
 """Types of the extension module."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Iterator as _Iterator
 from typing import Any, Generic, Literal, Optional, TypeVar, Union, overload
 
@@ -159,16 +159,12 @@ class Reader:
     def path(self) -> str:
         """The directory of the database, as it was given."""
 
-class Database(Reader):
-    """An open database. `cairndb.Database` derives from it."""
-    def __new__(
-        cls,
-        path: Path,
-        flag: Flag,
-        comparator: Optional[Comparator],
-        merge_operator: Optional[MergeOperator],
-        settings: dict[str, Any],
-    ) -> Self: ...
+class Keyspace(Reader):
+    """The keys of a database or a keyspace. `cairndb.Keyspace` derives from it."""
+    def __new__(cls, of: Reader, name: str) -> Self: ...
+    @property
+    def name(self) -> str:
+        """The name of the keyspace; empty for the database itself."""
     def __setitem__(self, key: Bytes, value: Bytes, /) -> None: ...
     def __delitem__(self, key: Bytes, /) -> None: ...
     def put(self, key: Bytes, value: Bytes, *, durability: Optional[Durability] = None) -> None:
@@ -197,29 +193,6 @@ class Database(Reader):
         ...     int.from_bytes(counters[b"visits"], "little")
         3
         """
-    def compare_and_set(self, key: Bytes, expected: Optional[Bytes], new: Optional[Bytes]) -> bool:
-        """
-        Sets `key` to `new`, or removes it if that is None, if its value is `expected`, where None
-        stands for no value. Returns whether it was. No other write comes in between.
-
-        >>> db.compare_and_set(b"lock", None, b"worker 7")
-        True
-        >>> db.compare_and_set(b"lock", None, b"worker 8")
-        False
-        >>> db.compare_and_set(b"lock", b"worker 7", None)
-        True
-        """
-    def pop_first(self) -> Optional[tuple[bytes, bytes]]:
-        """
-        Removes the first entry and returns it as a pair, or returns None if there is none. Threads
-        that do this at the same time get different entries, so a database can be a queue.
-
-        >>> db.update({b"job 1": b"sweep", b"job 2": b"polish"})
-        >>> db.pop_first(), db.pop_last(), db.pop_first()
-        ((b'job 1', b'sweep'), (b'job 2', b'polish'), None)
-        """
-    def pop_last(self) -> Optional[tuple[bytes, bytes]]:
-        """Removes the last entry and returns it as a pair, or returns None if there is none."""
     def batch(self, *, durability: Optional[Durability] = None) -> Batch:
         """
         Returns an empty batch. At the end of a `with` block it is written, all of it or nothing; if
@@ -231,18 +204,6 @@ class Database(Reader):
         ...     del batch[b"pending"]
         >>> db.multi_get([b"alice", b"bob"])
         [b'90', b'110']
-        """
-    def flush(self) -> None:
-        """Writes all memtables to tables, durably, also writes of durability "none"."""
-    def sync(self) -> None:
-        """
-        Makes every logged write so far durable, as one of durability "sync" would. Many writes of
-        durability "os" and then this call cost one sync. Does nothing if the database was opened
-        for reading, or was closed, which has made everything durable.
-
-        >>> for number in range(100):
-        ...     db[b"%d" % number] = b"in the log"
-        >>> db.sync()  # and now on the disk
         """
     def compact(
         self,
@@ -277,6 +238,52 @@ class Database(Reader):
         >>> db.estimate_count(), db.estimate_count(b"user/100", b"user/200")
         (1000, 100)
         """
+
+class Database(Keyspace):
+    """An open database. `cairndb.Database` derives from it."""
+    def __new__(
+        cls,
+        path: Path,
+        flag: Flag,
+        comparator: Optional[Comparator],
+        merge_operator: Optional[MergeOperator],
+        settings: dict[str, Any],
+    ) -> Self: ...
+    def compare_and_set(self, key: Bytes, expected: Optional[Bytes], new: Optional[Bytes]) -> bool:
+        """
+        Sets `key` to `new`, or removes it if that is None, if its value is `expected`, where None
+        stands for no value. Returns whether it was. No other write comes in between.
+
+        >>> db.compare_and_set(b"lock", None, b"worker 7")
+        True
+        >>> db.compare_and_set(b"lock", None, b"worker 8")
+        False
+        >>> db.compare_and_set(b"lock", b"worker 7", None)
+        True
+        """
+    def pop_first(self) -> Optional[tuple[bytes, bytes]]:
+        """
+        Removes the first entry and returns it as a pair, or returns None if there is none. Threads
+        that do this at the same time get different entries, so a database can be a queue.
+
+        >>> db.update({b"job 1": b"sweep", b"job 2": b"polish"})
+        >>> db.pop_first(), db.pop_last(), db.pop_first()
+        ((b'job 1', b'sweep'), (b'job 2', b'polish'), None)
+        """
+    def pop_last(self) -> Optional[tuple[bytes, bytes]]:
+        """Removes the last entry and returns it as a pair, or returns None if there is none."""
+    def flush(self) -> None:
+        """Writes all memtables to tables, durably, also writes of durability "none"."""
+    def sync(self) -> None:
+        """
+        Makes every logged write so far durable, as one of durability "sync" would. Many writes of
+        durability "os" and then this call cost one sync. Does nothing if the database was opened
+        for reading, or was closed, which has made everything durable.
+
+        >>> for number in range(100):
+        ...     db[b"%d" % number] = b"in the log"
+        >>> db.sync()  # and now on the disk
+        """
     def checkpoint(self, path: Path, *, progress: Optional[Progress] = None) -> None:
         """
         Copies the database, as it is now, into a new one at `path`, which must be missing or empty.
@@ -291,6 +298,26 @@ class Database(Reader):
         ...     backup[b"k"]
         b'v'
         """
+    def keyspaces(self) -> list[str]:
+        """Returns the names of the keyspaces, in order.
+
+        >>> users = db.create_keyspace("users")
+        >>> "users" in db.keyspaces()
+        True
+        """
+    def drop_keyspace(self, name: str) -> None:
+        """Drops the keyspace `name` with all its entries, durably. The space is freed in the
+        background. Its objects, and batches with writes to it, then raise `ClosedError`; iterators
+        go on.
+        """
+    def _create_keyspace(
+        self,
+        name: str,
+        comparator: Optional[str],
+        merge_operator: Optional[str],
+        compression: Optional[str],
+        value_bytes: Optional[int],
+    ) -> None: ...
     def property(self, name: str) -> Optional[str]:
         """Returns a property as text, or None for an unknown name. See also `stats`.
 
@@ -310,7 +337,7 @@ class Database(Reader):
 
 class Snapshot(Reader):
     """The reads of a snapshot. `cairndb.Snapshot` derives from it."""
-    def __new__(cls, store: Database) -> Self: ...
+    def __new__(cls, of: Reader, keyspace: Optional[str] = None) -> Self: ...
     def close(self) -> None:
         """Releases the snapshot. Closing again does nothing."""
     def __enter__(self) -> Self: ...
@@ -322,7 +349,11 @@ class Savepoint:
 class Transaction(Reader):
     """The calls of a transaction. `cairndb.Transaction` derives from it."""
     def __new__(
-        cls, store: Database, isolation: Isolation, durability: Optional[Durability]
+        cls,
+        of: Reader,
+        isolation: Isolation,
+        durability: Optional[Durability],
+        keyspace: Optional[str] = None,
     ) -> Self: ...
     def __setitem__(self, key: Bytes, value: Bytes, /) -> None: ...
     def __delitem__(self, key: Bytes, /) -> None: ...
@@ -405,12 +436,20 @@ class Batch:
     @property
     def byte_len(self) -> int:
         """The size of the writes in bytes, as they are stored."""
-    def put(self, key: Bytes, value: Bytes) -> None:
-        """Sets `key` to `value`."""
-    def delete(self, key: Bytes) -> None:
+    def put(self, key: Bytes, value: Bytes, *, keyspace: Optional[Keyspace] = None) -> None:
+        """Sets `key` to `value`, in `keyspace`, if that is given, or else where the batch was made.
+
+        >>> users = db.create_keyspace("users")
+        >>> with db.batch() as batch:
+        ...     batch.put(b"users", b"1")
+        ...     batch.put(b"ada", b"1815", keyspace=users)
+        >>> db[b"users"], users[b"ada"]
+        (b'1', b'1815')
+        """
+    def delete(self, key: Bytes, *, keyspace: Optional[Keyspace] = None) -> None:
         """Removes `key`. Removing an absent key is not an error."""
-    def merge(self, key: Bytes, operand: Bytes) -> None:
-        """Adds `operand` to `key`, to be folded by the database's merge operator."""
+    def merge(self, key: Bytes, operand: Bytes, *, keyspace: Optional[Keyspace] = None) -> None:
+        """Adds `operand` to `key`, to be folded by the merge operator of its keyspace."""
     def _write_and_keep(self) -> None: ...
     def _append(self, source: Batch) -> None: ...
     def update(self, entries: Union[Mapping[bytes, bytes], Iterable[tuple[Bytes, Bytes]]]) -> None:
@@ -491,6 +530,8 @@ def verify(
     *,
     comparator: Optional[Comparator] = None,
     merge_operator: Optional[MergeOperator] = None,
+    comparators: Sequence[Comparator] = (),
+    merge_operators: Sequence[MergeOperator] = (),
     progress: Optional[Progress] = None,
 ) -> dict[str, int]:
     """Checks a database. See `cairndb.verify`."""
@@ -503,6 +544,8 @@ def repair(
     include_unnamed: bool = False,
     comparator: Optional[Comparator] = None,
     merge_operator: Optional[MergeOperator] = None,
+    comparators: Sequence[Comparator] = (),
+    merge_operators: Sequence[MergeOperator] = (),
     progress: Optional[Progress] = None,
 ) -> tuple[bool, str, str]:
     """

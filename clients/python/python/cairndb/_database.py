@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, Callable, Optional, TypeVar, Union, cast
 
 from ._cairndb import Batch
 from ._cairndb import Database as _Database
+from ._cairndb import Keyspace as _Keyspace
 from ._cairndb import Snapshot as _Snapshot
 from ._errors import ConflictError, InvalidArgumentError, NotADatabaseError
 from ._reads import Reader
@@ -48,11 +49,94 @@ class Snapshot(_Snapshot, Reader, Mapping[bytes, bytes]):
 
     __slots__ = ("__weakref__",)
 
+    def keyspace(self, name: str) -> Snapshot:
+        """Return what the snapshot holds of the keyspace `name`. It is closed with the snapshot.
+
+        >>> users = db.create_keyspace("users")
+        >>> with db.snapshot() as before:
+        ...     users[b"ada"] = b"1815"
+        ...     b"ada" in before.keyspace("users")
+        False
+        """
+        return Snapshot(self, name)
+
     def __repr__(self) -> str:
         return f"<cairndb.Snapshot of {self.path!r}{' (closed)' if self.closed else ''}>"
 
 
-class Database(_Database, Reader, MutableMapping[bytes, bytes]):
+class Keyspace(_Keyspace, Reader, MutableMapping[bytes, bytes]):
+    """A named set of keys in a database, with an order and options of its own: a mapping.
+
+    Made by `Database.keyspace` and `Database.create_keyspace`. A database is one too: its own keys
+    are the default keyspace. Batches, snapshots and transactions span keyspaces.
+
+    >>> users = db.create_keyspace("users")
+    >>> users[b"ada"] = b"1815"
+    >>> [*users.items()], [*db]
+    ([(b'ada', b'1815')], [])
+    """
+
+    __slots__ = ()
+
+    def snapshot(self) -> Snapshot:
+        """Take a snapshot of everything written so far. Costs no input or output.
+
+        >>> with db.snapshot() as before:
+        ...     db[b"new"] = b"1"
+        ...     b"new" in before
+        False
+        """
+        return Snapshot(self)
+
+    def update(  # type: ignore[override]
+        self,
+        other: Union[Mapping[bytes, bytes], Iterable[tuple[bytes, bytes]]] = (),
+        /,
+        **keywords: bytes,
+    ) -> None:
+        """Put the entries of a mapping or of an iterable of pairs, all of them or none.
+
+        They become one batch, which is built in memory first. `durability` cannot be given here;
+        use `batch` for that.
+
+        >>> db.update({b"a": b"1"})
+        >>> db.update([(b"b", b"2"), (b"c", b"3")])
+        >>> len(db)
+        3
+        """
+        batch = self.batch()
+        batch.update(other)
+        if keywords:
+            # Refused: the names are `str`.
+            batch.update(cast(Any, keywords))
+        batch.write()
+
+    def clear(self) -> None:
+        """Remove all entries, ten thousand with a batch. Not atomic.
+
+        To begin with an empty database, open it with flag 'n', which is faster.
+        """
+        batch = self.batch()
+        for key in scan_keys(self):
+            batch.delete(key)
+            if len(batch) == _BATCH_ENTRIES:
+                batch.write()
+        batch.write()
+
+    def __repr__(self) -> str:
+        return f"<cairndb.Keyspace {self.name!r} of {self.path!r}>"
+
+    def __copy__(self) -> Keyspace:
+        raise TypeError("a database cannot be copied; checkpoint() makes a copy on disk")
+
+    def __deepcopy__(self, memo: object) -> Keyspace:
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a database cannot be pickled; pass its path, and open it there")
+
+
+class Database(_Database, Keyspace):
     """An open database: a mapping of `bytes` to `bytes` on disk, in the order of the keys.
 
     Made by `cairndb.open`. Keys and values may be given as any bytes-like object; `str` is a
@@ -88,6 +172,8 @@ class Database(_Database, Reader, MutableMapping[bytes, bytes]):
         value_file_bytes: int = 256 << 20,
         mapped: Optional[bool] = None,
         verify_always: bool = False,
+        comparators: Sequence[Comparator] = (),
+        merge_operators: Sequence[MergeOperator] = (),
         progress: Optional[Progress] = None,
     ) -> Database:
         """Open a database. The arguments are those of `cairndb.open`."""
@@ -102,6 +188,8 @@ class Database(_Database, Reader, MutableMapping[bytes, bytes]):
             "verify_always": verify_always,
             "upgrade_leveldb": upgrade_leveldb,
             "upgrade_without_log": upgrade_without_log,
+            "comparators": comparators,
+            "merge_operators": merge_operators,
             "progress": progress,
         }
         try:
@@ -111,15 +199,37 @@ class Database(_Database, Reader, MutableMapping[bytes, bytes]):
                 raise NotADatabaseError(errno.ENOTDIR, str(error)) from None
             raise
 
-    def snapshot(self) -> Snapshot:
-        """Take a snapshot of everything written so far. Costs no input or output.
+    def keyspace(self, name: str) -> Keyspace:
+        """Return the keyspace `name`. Raises `NotFoundError` if there is none.
 
-        >>> with db.snapshot() as before:
-        ...     db[b"new"] = b"1"
-        ...     b"new" in before
-        False
+        >>> db.create_keyspace("users")[b"ada"] = b"1815"
+        >>> db.keyspace("users")[b"ada"]
+        b'1815'
         """
-        return Snapshot(self)
+        return Keyspace(self, name)
+
+    def create_keyspace(
+        self,
+        name: str,
+        *,
+        comparator: Optional[str] = None,
+        merge_operator: Optional[str] = None,
+        compression: Optional[Compression] = None,
+        value_bytes: Optional[int] = None,
+    ) -> Keyspace:
+        """Create a keyspace, durably. `name` has 1 to 255 bytes.
+
+        `comparator` and `merge_operator` are names: of those that are built in, or of those that
+        this open, and every later one, was given as `comparators` and `merge_operators`.
+        `compression` is by default the database's. `value_bytes` states about how long values are.
+
+        >>> visits = db.create_keyspace("visits", merge_operator="add")
+        >>> visits.merge(b"page", b"\x01")
+        >>> visits[b"page"][0]
+        1
+        """
+        self._create_keyspace(name, comparator, merge_operator, compression, value_bytes)
+        return Keyspace(self, name)
 
     def transaction(
         self,
@@ -185,41 +295,6 @@ class Database(_Database, Reader, MutableMapping[bytes, bytes]):
             raise KeyError("popitem(): the database is empty")
         return entry
 
-    def update(  # type: ignore[override]
-        self,
-        other: Union[Mapping[bytes, bytes], Iterable[tuple[bytes, bytes]]] = (),
-        /,
-        **keywords: bytes,
-    ) -> None:
-        """Put the entries of a mapping or of an iterable of pairs, all of them or none.
-
-        They become one batch, which is built in memory first. `durability` cannot be given here;
-        use `batch` for that.
-
-        >>> db.update({b"a": b"1"})
-        >>> db.update([(b"b", b"2"), (b"c", b"3")])
-        >>> len(db)
-        3
-        """
-        batch = self.batch()
-        batch.update(other)
-        if keywords:
-            # Refused: the names are `str`.
-            batch.update(cast(Any, keywords))
-        batch.write()
-
-    def clear(self) -> None:
-        """Remove all entries, ten thousand with a batch. Not atomic.
-
-        To begin with an empty database, open it with flag 'n', which is faster.
-        """
-        batch = self.batch()
-        for key in scan_keys(self):
-            batch.delete(key)
-            if len(batch) == _BATCH_ENTRIES:
-                batch.write()
-        batch.write()
-
     def stats(self) -> dict[str, Any]:
         """Return counters and sizes: `stats`, `memory`, `space`, `runs` and `stalls`.
 
@@ -256,14 +331,5 @@ class Database(_Database, Reader, MutableMapping[bytes, bytes]):
     def __repr__(self) -> str:
         return f"<cairndb.Database at {self.path!r}{' (closed)' if self.closed else ''}>"
 
-    def __copy__(self) -> Database:
-        raise TypeError("a database cannot be copied; checkpoint() makes a copy on disk")
 
-    def __deepcopy__(self, memo: object) -> Database:
-        return self.__copy__()
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a database cannot be pickled; pass its path, and open it there")
-
-
-__all__ = ["Batch", "Database", "Snapshot"]
+__all__ = ["Batch", "Database", "Keyspace", "Snapshot"]

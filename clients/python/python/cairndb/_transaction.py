@@ -35,6 +35,18 @@ class Transaction(_Transaction, Reader, MutableMapping[bytes, bytes]):
 
     __slots__ = ("__weakref__",)
 
+    def keyspace(self, name: str) -> Transaction:
+        """Return the same transaction in the keyspace `name`: its reads and writes are there.
+
+        >>> users = db.create_keyspace("users")
+        >>> with db.transaction() as tx:
+        ...     tx[b"users"] = b"1"
+        ...     tx.keyspace("users")[b"ada"] = b"1815"
+        >>> db[b"users"], users[b"ada"]
+        (b'1', b'1815')
+        """
+        return Transaction(self, "serializable", None, name)
+
     def clear(self) -> None:
         """Remove all entries. The transaction then depends on every key."""
         for key in [*self]:

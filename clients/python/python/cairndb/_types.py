@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Literal, Optional, TypedDict, Union
 
@@ -61,4 +61,15 @@ class Options(TypedDict, total=False):
     value_file_bytes: int
     mapped: Optional[bool]
     verify_always: bool
+    comparators: Sequence[Comparator]
+    merge_operators: Sequence[MergeOperator]
     progress: Optional[Progress]
+
+
+class KeyspaceOptions(TypedDict, total=False):
+    """The keyword arguments of `cairndb.Database.create_keyspace`, which describes them."""
+
+    comparator: Optional[str]
+    merge_operator: Optional[str]
+    compression: Optional[Compression]
+    value_bytes: Optional[int]

@@ -32,12 +32,12 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Uni
 import cairndb
 
 from ._cairndb import Scan as _SyncScan
-from ._types import Bytes, Durability, Flag, Isolation, Options, Path, Progress
+from ._types import Bytes, Durability, Flag, Isolation, KeyspaceOptions, Options, Path, Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Batch", "Database", "Range", "Scan", "Snapshot", "Transaction", "open"]
+__all__ = ["Batch", "Database", "Keyspace", "Range", "Scan", "Snapshot", "Transaction", "open"]
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
@@ -150,7 +150,7 @@ class _Reads:
     """What a database, a snapshot and a transaction have in common."""
 
     _threads: _Threads
-    _reader: Union[cairndb.Database, cairndb.Snapshot, cairndb.Transaction]
+    _reader: Union[cairndb.Keyspace, cairndb.Snapshot, cairndb.Transaction]
 
     def _run(self, function: Callable[..., _T], *args: Any, **kwargs: Any) -> Awaitable[_T]:
         return asyncio.wrap_future(self._threads.submit(function, *args, **kwargs))
@@ -238,6 +238,10 @@ class Snapshot(_Reads):
         self._reader = snapshot
         self._snapshot = snapshot
 
+    def keyspace(self, name: str) -> Snapshot:
+        """Return what the snapshot holds of the keyspace `name`, which does not wait."""
+        return Snapshot(self._threads, self._snapshot.keyspace(name))
+
     def close(self) -> None:
         """Release the snapshot, which does not wait."""
         self._snapshot.close()
@@ -249,27 +253,31 @@ class Snapshot(_Reads):
         self.close()
 
 
+def _keys_of(keyspace: Optional[Keyspace]) -> Optional[cairndb.Keyspace]:
+    return None if keyspace is None else keyspace._keys
+
+
 class Batch:
     """Writes that are applied together, at the end of an `async with` block.
 
     If the block raises or is cancelled, nothing is written.
     """
 
-    def __init__(self, database: Database, batch: cairndb.Batch) -> None:
-        self._database = database
+    def __init__(self, keyspace: Keyspace, batch: cairndb.Batch) -> None:
+        self._keyspace = keyspace
         self._batch = batch
 
-    def put(self, key: Bytes, value: Bytes) -> None:
+    def put(self, key: Bytes, value: Bytes, *, keyspace: Optional[Keyspace] = None) -> None:
         """Set `key` to `value`."""
-        self._batch.put(key, value)
+        self._batch.put(key, value, keyspace=_keys_of(keyspace))
 
-    def delete(self, key: Bytes) -> None:
+    def delete(self, key: Bytes, *, keyspace: Optional[Keyspace] = None) -> None:
         """Remove `key`."""
-        self._batch.delete(key)
+        self._batch.delete(key, keyspace=_keys_of(keyspace))
 
-    def merge(self, key: Bytes, operand: Bytes) -> None:
+    def merge(self, key: Bytes, operand: Bytes, *, keyspace: Optional[Keyspace] = None) -> None:
         """Add `operand` to `key`."""
-        self._batch.merge(key, operand)
+        self._batch.merge(key, operand, keyspace=_keys_of(keyspace))
 
     def clear(self) -> None:
         """Remove all writes from the batch."""
@@ -286,7 +294,7 @@ class Batch:
 
     async def write(self) -> None:
         """Apply the writes, all or none, and empty the batch."""
-        await self._database._run(self._batch.write)
+        await self._keyspace._run(self._batch.write)
 
     async def __aenter__(self) -> Batch:
         return self
@@ -327,6 +335,10 @@ class Transaction(_Reads):
         self._threads = threads
         self._reader = transaction
         self._transaction = transaction
+
+    def keyspace(self, name: str) -> Transaction:
+        """Return the same transaction in the keyspace `name`, which does not wait."""
+        return Transaction(self._threads, self._transaction.keyspace(name))
 
     @overload
     async def get_for_update(self, key: Bytes) -> Optional[bytes]: ...
@@ -391,49 +403,54 @@ class Transaction(_Reads):
                 raise
 
 
-class Database(_Reads):
-    """An open database. Made by `open`."""
+class Keyspace(_Reads):
+    """A named set of keys. Made by `Database.keyspace` and `Database.create_keyspace`."""
 
-    def __init__(self, threads: _Threads, db: cairndb.Database) -> None:
+    def __init__(self, threads: _Threads, keys: cairndb.Keyspace) -> None:
         self._threads = threads
-        self._reader = db
-        self._db = db
+        self._reader = keys
+        self._keys = keys
+
+    @property
+    def name(self) -> str:
+        """The name of the keyspace; empty for the database itself."""
+        return self._keys.name
 
     @property
     def path(self) -> str:
         """The directory of the database."""
-        return self._db.path
+        return self._keys.path
 
     @property
     def closed(self) -> bool:
         """Whether the database was closed."""
-        return self._db.closed
+        return self._keys.closed
 
     async def put(
         self, key: Bytes, value: Bytes, *, durability: Optional[Durability] = None
     ) -> None:
         """Set `key` to `value`."""
-        await self._run(self._db.put, key, value, durability=durability)
+        await self._run(self._keys.put, key, value, durability=durability)
 
     async def delete(self, key: Bytes, *, durability: Optional[Durability] = None) -> None:
         """Remove `key`. Removing an absent key is not an error."""
-        await self._run(self._db.delete, key, durability=durability)
+        await self._run(self._keys.delete, key, durability=durability)
 
     async def merge(
         self, key: Bytes, operand: Bytes, *, durability: Optional[Durability] = None
     ) -> None:
         """Add `operand` to `key`."""
-        await self._run(self._db.merge, key, operand, durability=durability)
+        await self._run(self._keys.merge, key, operand, durability=durability)
 
     async def update(
         self, entries: Union[Mapping[bytes, bytes], Iterable[tuple[bytes, bytes]]]
     ) -> None:
         """Put the entries of a mapping or of an iterable of pairs, all of them or none."""
-        await self._run(self._db.update, entries)
+        await self._run(self._keys.update, entries)
 
     async def clear(self) -> None:
         """Remove all entries."""
-        await self._run(self._db.clear)
+        await self._run(self._keys.clear)
 
     @overload
     async def pop(self, key: Bytes) -> bytes: ...
@@ -443,15 +460,75 @@ class Database(_Reads):
     async def pop(self, key: Bytes, default: _T, /) -> Union[bytes, _T]: ...
     async def pop(self, key: Bytes, *default: Any) -> Any:
         """Remove `key` and return its value, or `default`; without one, raise `KeyError`."""
-        return await self._run(self._db.pop, key, *default)
+        return await self._run(self._keys.pop, key, *default)
 
     async def popitem(self) -> tuple[bytes, bytes]:
         """Remove an entry and return it as a pair. Raises `KeyError` if there is none."""
-        return await self._run(self._db.popitem)
+        return await self._run(self._keys.popitem)
 
     async def setdefault(self, key: Bytes, default: Bytes) -> bytes:
         """Return the value of `key`, after setting it to `default` if there is none."""
-        return await self._run(self._db.setdefault, key, default)
+        return await self._run(self._keys.setdefault, key, default)
+
+    async def estimate_count(
+        self, start: Optional[Bytes] = None, stop: Optional[Bytes] = None
+    ) -> int:
+        """Return about how many keys there are from `start` to `stop`, without a scan."""
+        return await self._run(self._keys.estimate_count, start, stop)
+
+    def batch(self, *, durability: Optional[Durability] = None) -> Batch:
+        """Return a batch, for an `async with` statement."""
+        return Batch(self, self._keys.batch(durability=durability))
+
+    def snapshot(self) -> Snapshot:
+        """Take a snapshot, which does not wait."""
+        return Snapshot(self._threads, self._keys.snapshot())
+
+    async def compact(
+        self,
+        start: Optional[Bytes] = None,
+        stop: Optional[Bytes] = None,
+        *,
+        progress: Optional[Progress] = None,
+    ) -> None:
+        """Compact the keys from `start` to `stop`.
+
+        `progress` is called on a thread of the database, not on that of the event loop, which
+        `loop.call_soon_threadsafe` reaches. If it raises, the call ends with that exception.
+        """
+        await self._run(self._keys.compact, start, stop, progress=progress)
+
+    async def approximate_size(self, start: Bytes, stop: Bytes) -> int:
+        """Return about how many bytes of the files the keys from `start` to `stop` take."""
+        return await self._run(self._keys.approximate_size, start, stop)
+
+    def __repr__(self) -> str:
+        return repr(self._keys).replace("cairndb.", "cairndb.aio.", 1)
+
+
+class Database(Keyspace):
+    """An open database. Made by `open`."""
+
+    def __init__(self, threads: _Threads, db: cairndb.Database) -> None:
+        super().__init__(threads, db)
+        self._db = db
+
+    def keyspace(self, name: str) -> Keyspace:
+        """Return the keyspace `name`, which does not wait."""
+        return Keyspace(self._threads, self._db.keyspace(name))
+
+    async def create_keyspace(self, name: str, **options: Unpack[KeyspaceOptions]) -> Keyspace:
+        """Create a keyspace. The arguments are those of `cairndb.Database.create_keyspace`."""
+        made = await self._run(lambda: self._db.create_keyspace(name, **options))
+        return Keyspace(self._threads, made)
+
+    async def drop_keyspace(self, name: str) -> None:
+        """Drop a keyspace with all its entries."""
+        await self._run(self._db.drop_keyspace, name)
+
+    def keyspaces(self) -> list[str]:
+        """Return the names of the keyspaces, in order, which does not wait."""
+        return self._db.keyspaces()
 
     def transaction(
         self,
@@ -509,20 +586,6 @@ class Database(_Reads):
         """Remove the last entry and return it as a pair, or return None if there is none."""
         return await self._run(self._db.pop_last)
 
-    async def estimate_count(
-        self, start: Optional[Bytes] = None, stop: Optional[Bytes] = None
-    ) -> int:
-        """Return about how many keys there are from `start` to `stop`, without a scan."""
-        return await self._run(self._db.estimate_count, start, stop)
-
-    def batch(self, *, durability: Optional[Durability] = None) -> Batch:
-        """Return a batch, for an `async with` statement."""
-        return Batch(self, self._db.batch(durability=durability))
-
-    def snapshot(self) -> Snapshot:
-        """Take a snapshot, which does not wait."""
-        return Snapshot(self._threads, self._db.snapshot())
-
     async def flush(self) -> None:
         """Write everything to tables and make it durable."""
         await self._run(self._db.flush)
@@ -531,27 +594,9 @@ class Database(_Reads):
         """Make every logged write so far durable."""
         await self._run(self._db.sync)
 
-    async def compact(
-        self,
-        start: Optional[Bytes] = None,
-        stop: Optional[Bytes] = None,
-        *,
-        progress: Optional[Progress] = None,
-    ) -> None:
-        """Compact the keys from `start` to `stop`.
-
-        `progress` is called on a thread of the database, not on that of the event loop, which
-        `loop.call_soon_threadsafe` reaches. If it raises, the call ends with that exception.
-        """
-        await self._run(self._db.compact, start, stop, progress=progress)
-
     async def checkpoint(self, path: Path, *, progress: Optional[Progress] = None) -> None:
         """Copy the database to a new directory. `progress` is as that of `compact`."""
         await self._run(self._db.checkpoint, path, progress=progress)
-
-    async def approximate_size(self, start: Bytes, stop: Bytes) -> int:
-        """Return about how many bytes of the files the keys from `start` to `stop` take."""
-        return await self._run(self._db.approximate_size, start, stop)
 
     async def property(self, name: str) -> Optional[str]:
         """Return a property of the store, or None if there is none of this name."""
@@ -580,9 +625,6 @@ class Database(_Reads):
 
     async def __aexit__(self, *exception: object) -> None:
         await self.close()
-
-    def __repr__(self) -> str:
-        return repr(self._db).replace("cairndb.Database", "cairndb.aio.Database", 1)
 
 
 class _Opening:

@@ -3,10 +3,10 @@
 //! A translation of plyvel 1.5's: the same states and the same steps, so that the same calls give
 //! the same results, its quirks included.
 
-use std::cmp::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cairndb::Cursor;
+use cairndb::leveldb::Order;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
@@ -36,16 +36,12 @@ struct Range {
     include_stop: bool,
     include_key: bool,
     include_value: bool,
+    order: Order,
     /// Prefix of the database; its length is cut from each key.
     db_prefix: Vec<u8>,
 }
 
 impl Range {
-    /// Compares in the order of the database.
-    fn compare(handle: &Handle, a: &[u8], b: &[u8]) -> Ordering {
-        handle.order().compare(a, b)
-    }
-
     /// Returns the parts of the cursor's entry.
     fn current<'py>(&self, py: Python<'py>, cursor: &Cursor) -> Entry<'py> {
         let key = || {
@@ -78,7 +74,6 @@ impl<'py> Entry<'py> {
 
 struct Inner {
     cursor: OpenCursor,
-    handle: Arc<Handle>,
     range: Range,
     state: IteratorState,
 }
@@ -107,7 +102,7 @@ impl Inner {
         }
         let cursor = self.cursor.get(py)?;
         if let Some(stop) = &self.range.stop {
-            let order = Range::compare(&self.handle, cursor.key(), stop);
+            let order = self.range.order.compare(cursor.key(), stop);
             let past = order.is_gt() || order.is_eq() && !self.range.include_stop;
             if past {
                 self.state = IteratorState::AfterStop;
@@ -125,7 +120,7 @@ impl Inner {
         let cursor = self.cursor.step(py, |cursor| cursor.seek(start))?;
         if cursor.valid()
             && !self.range.include_start
-            && Range::compare(&self.handle, cursor.key(), start).is_eq()
+            && self.range.order.compare(cursor.key(), start).is_eq()
         {
             return Ok(self.cursor.step(py, Cursor::next)?.valid());
         }
@@ -157,7 +152,7 @@ impl Inner {
             _ if !cursor.valid() => IteratorState::BeforeStart,
             None => IteratorState::InBetween,
             Some(start) => {
-                let order = Range::compare(&self.handle, cursor.key(), start);
+                let order = self.range.order.compare(cursor.key(), start);
                 let inside = order.is_gt() || order.is_eq() && self.range.include_start;
                 if inside {
                     IteratorState::InBetween
@@ -183,7 +178,7 @@ impl Inner {
                     self.cursor.step(py, Cursor::prev)?;
                 }
                 let cursor = self.cursor.get(py)?;
-                if cursor.valid() && Range::compare(&self.handle, cursor.key(), stop).is_gt() {
+                if cursor.valid() && self.range.order.compare(cursor.key(), stop).is_gt() {
                     self.cursor.step(py, Cursor::prev)?;
                 }
             }
@@ -195,7 +190,7 @@ impl Inner {
         // plyvel excludes the start here, whatever `include_start` says.
         let start = self.range.start.as_ref();
         let before =
-            start.is_some_and(|start| !Range::compare(&self.handle, start, cursor.key()).is_lt());
+            start.is_some_and(|start| !self.range.order.compare(start, cursor.key()).is_lt());
         Ok(!before)
     }
 
@@ -203,12 +198,12 @@ impl Inner {
         self.cursor.get(py)?;
         let mut target = [self.range.db_prefix.as_slice(), target].concat();
         if let Some(start) = &self.range.start
-            && Range::compare(&self.handle, &target, start).is_lt()
+            && self.range.order.compare(&target, start).is_lt()
         {
             target.clone_from(start);
         }
         if let Some(stop) = &self.range.stop
-            && Range::compare(&self.handle, &target, stop).is_gt()
+            && self.range.order.compare(&target, stop).is_gt()
         {
             target.clone_from(stop);
         }
@@ -254,7 +249,6 @@ impl PlyvelIterator {
         };
         let inner = Inner {
             cursor: OpenCursor::new(&handle, cursor),
-            handle: Arc::clone(&handle),
             range: Range {
                 start,
                 stop,
@@ -262,6 +256,7 @@ impl PlyvelIterator {
                 include_stop,
                 include_key,
                 include_value,
+                order: reader.keyspace().order().clone(),
                 db_prefix,
             },
             state,

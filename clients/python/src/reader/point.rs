@@ -1,38 +1,52 @@
-//! What reads are about: a database, as of some time.
+//! What reads are about: a keyspace, as of some time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cairndb::{Cursor, Error, ErrorKind, Result, Snapshot};
+use cairndb::{Cursor, Error, ErrorKind, Keyspace, Result, Snapshot};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::errors::raised;
 use crate::handle::Handle;
 use crate::handle::transaction::OpenTransaction;
-use crate::scan::{Bounds, Scan, What};
-use crate::values::ValueSource;
+use crate::scan::{Bounds, Rest, Scan, What};
+use crate::values::{ValueSource, ValueView};
 
-/// What reads are about.
-#[derive(Debug)]
+/// The time of reads.
+#[derive(Clone, Debug)]
 pub(crate) enum Moment {
     /// The database as it is.
     Now,
     /// A snapshot; `None` once it was released.
-    Then(Mutex<Option<Arc<Snapshot>>>),
+    Then(Arc<Mutex<Option<Arc<Snapshot>>>>),
     /// What a transaction sees.
     Within(Arc<OpenTransaction>),
 }
 
-/// A database, and when it is read. The object that reads shares it with its ranges.
+/// A keyspace of a database, and when it is read. The object that reads shares it with its ranges.
 #[derive(Debug)]
 pub(crate) struct ReadPoint {
     handle: Arc<Handle>,
+    keyspace: Keyspace,
     moment: Moment,
 }
 
 impl ReadPoint {
-    pub(crate) fn new(handle: Arc<Handle>, moment: Moment) -> ReadPoint {
-        ReadPoint { handle, moment }
+    pub(crate) fn new(handle: Arc<Handle>, keyspace: Keyspace, moment: Moment) -> ReadPoint {
+        ReadPoint {
+            handle,
+            keyspace,
+            moment,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn keyspace(&self) -> &Keyspace {
+        &self.keyspace
+    }
+
+    pub(crate) fn moment(&self) -> &Moment {
+        &self.moment
     }
 
     #[inline]
@@ -61,17 +75,21 @@ impl ReadPoint {
         py: Python<'_>,
         read: impl FnOnce(ValueSource<'_>) -> PyResult<T>,
     ) -> PyResult<T> {
-        let db = self.handle.db().map_err(|error| raised(py, &error))?;
+        self.handle.db().map_err(|error| raised(py, &error))?;
+        let at = |view| ValueSource {
+            keyspace: &self.keyspace,
+            view,
+        };
         match &self.moment {
-            Moment::Now => read(ValueSource::Now(db)),
+            Moment::Now => read(at(ValueView::Now)),
             Moment::Then(snapshot) => {
                 let snapshot = live(snapshot).map_err(|error| raised(py, &error))?;
-                read(ValueSource::Then(&snapshot))
+                read(at(ValueView::Then(&snapshot)))
             }
             Moment::Within(transaction) => {
                 // Own writes would be found without the database.
                 self.handle.open_db().map_err(|error| raised(py, &error))?;
-                read(ValueSource::Within(transaction))
+                read(at(ValueView::Within(transaction)))
             }
         }
     }
@@ -82,7 +100,10 @@ impl ReadPoint {
     /// Those of [`ReadPoint::with`].
     pub(crate) fn cursor(&self, py: Python<'_>) -> PyResult<Cursor> {
         let none = || PyTypeError::new_err("a database or a snapshot is required");
-        self.with(py, |source| source.cursor().ok_or_else(none))
+        self.with(py, |source| {
+            let cursor = source.cursor().map_err(|error| raised(py, &error))?;
+            cursor.ok_or_else(none)
+        })
     }
 
     /// Begins an iteration.
@@ -92,7 +113,8 @@ impl ReadPoint {
     pub(crate) fn scan(&self, py: Python<'_>, bounds: Bounds, what: What) -> PyResult<Scan> {
         self.handle.open_db().map_err(|error| raised(py, &error))?;
         if let Moment::Within(transaction) = &self.moment {
-            return Scan::within(py, &self.handle, transaction, bounds, what);
+            let rest = Rest::new(transaction, &self.keyspace, bounds);
+            return Scan::within(py, &self.handle, rest, what);
         }
         Scan::new(py, &self.handle, self.cursor(py)?, bounds, what)
     }

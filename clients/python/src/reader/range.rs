@@ -72,7 +72,7 @@ impl Range {
     fn scan(&self, py: Python<'_>, what: What, reverse: bool) -> PyResult<Scan> {
         let limits = &self.limits;
         let bounds = Bounds::new(
-            self.point.handle().order(),
+            self.point.keyspace().order(),
             limits.start.clone(),
             limits.stop.clone(),
             limits.prefix.as_deref(),

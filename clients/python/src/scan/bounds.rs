@@ -9,6 +9,7 @@ use cairndb::{Cursor, Result};
 /// have `prefix`.
 #[derive(Debug)]
 pub(crate) struct Bounds {
+    order: Order,
     pub(super) start: Option<Vec<u8>>,
     pub(super) stop: Option<Vec<u8>>,
     /// The prefix, if the order is a custom one, in which no `stop` is known for it.
@@ -19,16 +20,6 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub(crate) fn all() -> Bounds {
-        Bounds {
-            start: None,
-            stop: None,
-            prefix: None,
-            reverse: false,
-            left: None,
-        }
-    }
-
     pub(crate) fn new(
         order: &Order,
         start: Option<Vec<u8>>,
@@ -38,6 +29,7 @@ impl Bounds {
         left: Option<u64>,
     ) -> Bounds {
         let mut bounds = Bounds {
+            order: order.clone(),
             start,
             stop,
             prefix: None,
@@ -45,18 +37,18 @@ impl Bounds {
             left,
         };
         if let Some(prefix) = prefix {
-            bounds.narrow(order, prefix);
+            bounds.narrow(prefix);
         }
         bounds
     }
 
     /// Excludes the keys without `prefix`.
-    fn narrow(&mut self, order: &Order, prefix: &[u8]) {
-        let later = |start: &Vec<u8>| order.compare(start, prefix).is_lt();
+    fn narrow(&mut self, prefix: &[u8]) {
+        let later = |start: &Vec<u8>| self.order.compare(start, prefix).is_lt();
         if self.start.as_ref().is_none_or(later) {
             self.start = Some(prefix.to_vec());
         }
-        if !order.is_bytewise() {
+        if !self.order.is_bytewise() {
             self.prefix = Some(prefix.to_vec());
             return;
         }
@@ -81,7 +73,7 @@ impl Bounds {
     }
 
     /// Moves to the first entry.
-    pub(crate) fn place(&self, order: &Order, cursor: &mut Cursor) -> Result<()> {
+    pub(crate) fn place(&self, cursor: &mut Cursor) -> Result<()> {
         if !self.reverse {
             return match &self.start {
                 Some(start) => cursor.seek(start),
@@ -93,7 +85,7 @@ impl Bounds {
             cursor.seek(start)?;
             while cursor.valid()
                 && cursor.key().starts_with(prefix)
-                && self.is_before_stop(order, cursor.key())
+                && self.is_before_stop(cursor.key())
             {
                 cursor.next()?;
             }
@@ -107,7 +99,7 @@ impl Bounds {
             return cursor.seek_to_last();
         };
         cursor.seek_for_prev(stop)?;
-        if cursor.valid() && order.compare(cursor.key(), stop).is_eq() {
+        if cursor.valid() && self.order.compare(cursor.key(), stop).is_eq() {
             return cursor.prev();
         }
         Ok(())
@@ -126,24 +118,24 @@ impl Bounds {
     /// Returns whether the entry at which the cursor is after a step belongs to the range. The end
     /// at which the iterator began is not checked again, except after the first step.
     #[inline]
-    pub(crate) fn contains(&self, order: &Order, key: &[u8]) -> bool {
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
         let prefixed = self
             .prefix
             .as_ref()
             .is_none_or(|prefix| key.starts_with(prefix));
         let inside = if self.reverse {
             let start = self.start.as_ref();
-            start.is_none_or(|start| order.compare(key, start) != Ordering::Less)
+            start.is_none_or(|start| self.order.compare(key, start) != Ordering::Less)
         } else {
-            self.is_before_stop(order, key)
+            self.is_before_stop(key)
         };
         prefixed && inside
     }
 
     #[inline]
-    fn is_before_stop(&self, order: &Order, key: &[u8]) -> bool {
+    fn is_before_stop(&self, key: &[u8]) -> bool {
         let stop = self.stop.as_ref();
-        stop.is_none_or(|stop| order.compare(key, stop).is_lt())
+        stop.is_none_or(|stop| self.order.compare(key, stop).is_lt())
     }
 }
 

@@ -7,7 +7,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use cairndb::Result;
+use cairndb::{Keyspace, Result};
 
 use crate::handle::transaction::OpenTransaction;
 use crate::scan::bounds::Bounds;
@@ -17,6 +17,7 @@ use crate::scan::chunk::Chunk;
 #[derive(Debug)]
 pub(crate) struct Rest {
     transaction: Arc<OpenTransaction>,
+    keyspace: Keyspace,
     start: Bound<Vec<u8>>,
     stop: Bound<Vec<u8>>,
     /// The prefix, if the order is a custom one.
@@ -30,9 +31,14 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
-    pub(crate) fn new(transaction: &Arc<OpenTransaction>, bounds: Bounds) -> Rest {
+    pub(crate) fn new(
+        transaction: &Arc<OpenTransaction>,
+        keyspace: &Keyspace,
+        bounds: Bounds,
+    ) -> Rest {
         Rest {
             transaction: Arc::clone(transaction),
+            keyspace: keyspace.clone(),
             start: bounds.start.map_or(Bound::Unbounded, Bound::Included),
             stop: bounds.stop.map_or(Bound::Unbounded, Bound::Excluded),
             prefix: bounds.prefix,
@@ -84,8 +90,8 @@ impl Rest {
             let range = (self.start.clone(), self.stop.clone());
             let mut iter = match &self.prefix {
                 // In a custom order, only the store finds the first and the last key of a prefix.
-                Some(prefix) if !self.begun => transaction.prefix(prefix),
-                _ => transaction.range(range),
+                Some(prefix) if !self.begun => transaction.prefix_in(&self.keyspace, prefix)?,
+                _ => transaction.range_in(&self.keyspace, range)?,
             }
             .lending();
             while chunk.len() < entries && chunk.bytes() < bytes_max {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cairndb::{Isolation, Result, Savepoint, Transaction, TransactionOptions, WriteOptions};
+use cairndb::{Isolation, Keyspace, Result, Savepoint, TransactionOptions, WriteOptions};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -11,7 +11,7 @@ use crate::arguments::{Bytes, DurabilityName, write_options};
 use crate::boundary::detached;
 use crate::handle::transaction::OpenTransaction;
 use crate::reader::{Moment, Reader, pair};
-use crate::store::Store;
+use crate::values::RangeEnd;
 
 /// The isolation of a transaction, by name.
 struct IsolationName(Isolation);
@@ -49,32 +49,69 @@ pub(crate) struct TransactionStore {
 #[inline]
 fn call<T: Send>(
     slf: &Bound<'_, TransactionStore>,
-    call: impl FnOnce(&OpenTransaction) -> Result<T> + Send,
+    call: impl FnOnce(&OpenTransaction, &Keyspace) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let handle = &**slf.as_super().get().handle();
+    let reader = slf.as_super().get();
+    let (handle, keyspace) = (&**reader.handle(), reader.keyspace());
     let open = &*slf.get().open;
     detached(slf.py(), || {
         handle.open_db()?;
-        call(open)
+        call(open, keyspace)
     })
+}
+
+/// Removes the entry at one end and returns it.
+fn popped<'py>(
+    slf: &Bound<'py, TransactionStore>,
+    end: RangeEnd,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let entry = call(slf, |open, keyspace| {
+        open.change(|transaction| {
+            match end {
+                _ if !keyspace.name().is_empty() => {}
+                RangeEnd::First => return transaction.pop_first(),
+                RangeEnd::Last => return transaction.pop_last(),
+            }
+            let entry = end.of(transaction.range_in(keyspace, ..)?)?;
+            if let Some((key, _)) = &entry {
+                transaction.delete_in(keyspace, key)?;
+            }
+            Ok(entry)
+        })
+    });
+    pair(slf.py(), entry?)
 }
 
 #[pymethods]
 impl TransactionStore {
-    /// Begins a transaction of the database of `store`.
+    /// Begins a transaction of a database; or, with `keyspace`, returns what the transaction `of`
+    /// sees and writes there.
     #[new]
+    #[pyo3(signature = (of, isolation, durability, keyspace=None))]
     fn new(
         py: Python<'_>,
-        store: Bound<'_, Store>,
+        of: Bound<'_, Reader>,
         isolation: IsolationName,
         durability: Option<DurabilityName>,
+        keyspace: Option<&str>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let handle = store.as_super().get().handle();
-        let options = TransactionOptions::new().isolation(isolation.0);
-        let transaction = detached(py, || Ok(handle.open_db()?.transaction_with(&options)))?;
-        let open = Arc::new(OpenTransaction::new(transaction));
-        let reader = Reader::new(Arc::clone(handle), Moment::Within(Arc::clone(&open)));
-        let writer = TransactionStore { open, durability };
+        let (reader, writer) = if let Some(name) = keyspace {
+            let (open, durability) = {
+                let same = of.cast::<TransactionStore>()?.get();
+                (Arc::clone(&same.open), same.durability)
+            };
+            (
+                of.get().within(py, name)?,
+                TransactionStore { open, durability },
+            )
+        } else {
+            let (handle, keyspace) = (Arc::clone(of.get().handle()), of.get().keyspace().clone());
+            let options = TransactionOptions::new().isolation(isolation.0);
+            let transaction = detached(py, || Ok(handle.open_db()?.transaction_with(&options)))?;
+            let open = Arc::new(OpenTransaction::new(transaction));
+            let reader = Reader::new(handle, keyspace, Moment::Within(Arc::clone(&open)));
+            (reader, TransactionStore { open, durability })
+        };
         Ok(PyClassInitializer::from(reader).add_subclass(writer))
     }
 
@@ -88,11 +125,11 @@ impl TransactionStore {
 
     fn __delitem__(slf: &Bound<'_, Self>, key: Bytes<'_, '_>) -> PyResult<()> {
         let bytes = &*key;
-        let found = call(slf, |open| {
+        let found = call(slf, |open, keyspace| {
             open.change(|transaction| {
-                let found = transaction.contains(bytes)?;
+                let found = transaction.contains_in(keyspace, bytes)?;
                 if found {
-                    transaction.delete(bytes)?;
+                    transaction.delete_in(keyspace, bytes)?;
                 }
                 Ok(found)
             })
@@ -112,8 +149,8 @@ impl TransactionStore {
     /// (b'v', None)
     fn put(slf: &Bound<'_, Self>, key: Bytes<'_, '_>, value: Bytes<'_, '_>) -> PyResult<()> {
         let (key, value) = (&*key, &*value);
-        call(slf, |open| {
-            open.change(|transaction| transaction.put(key, value))
+        call(slf, |open, keyspace| {
+            open.change(|transaction| transaction.put_in(keyspace, key, value))
         })
     }
 
@@ -121,8 +158,8 @@ impl TransactionStore {
     /// looks first and so depends on the key.
     fn delete(slf: &Bound<'_, Self>, key: Bytes<'_, '_>) -> PyResult<()> {
         let key = &*key;
-        call(slf, |open| {
-            open.change(|transaction| transaction.delete(key))
+        call(slf, |open, keyspace| {
+            open.change(|transaction| transaction.delete_in(keyspace, key))
         })
     }
 
@@ -130,8 +167,8 @@ impl TransactionStore {
     /// conflicts: it is applied to the value that the key has at the commit.
     fn merge(slf: &Bound<'_, Self>, key: Bytes<'_, '_>, operand: Bytes<'_, '_>) -> PyResult<()> {
         let (key, operand) = (&*key, &*operand);
-        call(slf, |open| {
-            open.change(|transaction| transaction.merge(key, operand))
+        call(slf, |open, keyspace| {
+            open.change(|transaction| transaction.merge_in(keyspace, key, operand))
         })
     }
 
@@ -148,8 +185,8 @@ impl TransactionStore {
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let key = &*key;
-        let value = call(slf, |open| {
-            open.with(|transaction| transaction.get_for_update(key))
+        let value = call(slf, |open, keyspace| {
+            open.with(|transaction| transaction.get_for_update_in(keyspace, key))
         })?;
         let value = value.map(|value| PyBytes::new(slf.py(), &value));
         Ok(value.map(Bound::into_any).or(default))
@@ -157,14 +194,12 @@ impl TransactionStore {
 
     /// Removes the first entry and returns it as a pair, or returns None if there is none.
     fn pop_first<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let entry = call(slf, |open| open.change(Transaction::pop_first))?;
-        pair(slf.py(), entry)
+        popped(slf, RangeEnd::First)
     }
 
     /// Removes the last entry and returns it as a pair, or returns None if there is none.
     fn pop_last<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let entry = call(slf, |open| open.change(Transaction::pop_last))?;
-        pair(slf.py(), entry)
+        popped(slf, RangeEnd::Last)
     }
 
     /// Marks the current state of the writes, for `rollback_to`.
@@ -177,7 +212,7 @@ impl TransactionStore {
     /// >>> list(db)
     /// [b'kept']
     fn savepoint(slf: &Bound<'_, Self>) -> PyResult<PySavepoint> {
-        let mark = call(slf, |open| {
+        let mark = call(slf, |open, _| {
             open.with(|transaction| Ok(transaction.savepoint()))
         });
         Ok(PySavepoint(mark?))
@@ -190,7 +225,7 @@ impl TransactionStore {
     /// to an earlier one has undone.
     fn rollback_to(slf: &Bound<'_, Self>, savepoint: &PySavepoint) -> PyResult<()> {
         let mark = &savepoint.0;
-        call(slf, |open| {
+        call(slf, |open, _| {
             open.change(|transaction| transaction.rollback_to(mark))
         })
     }
@@ -203,7 +238,7 @@ impl TransactionStore {
     #[pyo3(signature = (*, durability=None))]
     fn commit(slf: &Bound<'_, Self>, durability: Option<DurabilityName>) -> PyResult<()> {
         let options: WriteOptions = write_options(durability.or(slf.get().durability));
-        call(slf, |open| open.take()?.commit_with(&options))
+        call(slf, |open, _| open.take()?.commit_with(&options))
     }
 
     /// Discards the writes and ends the transaction. Does nothing if it has ended, or in a forked
