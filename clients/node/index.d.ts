@@ -2,6 +2,8 @@ import {
   AbstractBatchOperation,
   AbstractBatchOptions,
   AbstractChainedBatch,
+  AbstractChainedBatchDelOptions,
+  AbstractChainedBatchPutOptions,
   AbstractChainedBatchWriteOptions,
   AbstractClearOptions,
   AbstractDatabaseOptions,
@@ -24,35 +26,13 @@ import {
 } from 'abstract-level'
 
 /**
- * A database in a directory, with the interface of `abstract-level`.
- *
- * ```js
- * const db = new Level('stones', { valueEncoding: 'json' })
- * await db.put('granite', { colour: 'grey' })
- * for await (const [stone, { colour }] of db.iterator({ gte: 'g' })) console.log(stone, colour)
- * ```
- *
- * All instances in a process that have the same location share one database, in worker threads too;
- * the options of the first that is opened count. Other processes cannot open it meanwhile, unless all
- * of them open it with `readOnly`.
+ * The keys of a database or a keyspace.
  *
  * @template KDefault The type of keys, unless an operation has an encoding of its own.
  * @template VDefault The type of values, likewise.
  */
-export class Level<KDefault = string, VDefault = string>
+export class Keys<KDefault = string, VDefault = string>
   extends AbstractLevel<string | Buffer | Uint8Array, KDefault, VDefault> {
-  /**
-   * @param location Directory, which is created together with its parents if it is missing.
-   * @param options Options, also of {@link open}, which the database calls itself.
-   */
-  constructor (location: string, options?: DatabaseOptions<KDefault, VDefault> | undefined)
-
-  /** The location as given. */
-  get location (): string
-
-  open (): Promise<void>
-  open (options: OpenOptions): Promise<void>
-
   /**
    * Returns the value of `key`, or `undefined`. A value in memory is read at once, others on a thread
    * of Node's pool.
@@ -115,6 +95,71 @@ export class Level<KDefault = string, VDefault = string>
   /** Deletes the entries of a range, those that were written before the call. */
   clear (): Promise<void>
   clear<K = KDefault> (options: ClearOptions<K>): Promise<void>
+}
+
+/**
+ * A named set of keys in a database: an `abstract-level` database of its own. Batches and snapshots
+ * span keyspaces.
+ *
+ * ```js
+ * const users = await db.createKeyspace('users', { valueEncoding: 'json' })
+ * await db.batch([
+ *   { type: 'put', key: 'users', value: '1' },
+ *   { type: 'put', key: 'ada', value: { born: 1815 }, keyspace: users }
+ * ])
+ * ```
+ */
+export class Keyspace<KDefault = string, VDefault = string> extends Keys<KDefault, VDefault> {
+  private constructor ()
+
+  get name (): string
+}
+
+/**
+ * A database in a directory, with the interface of `abstract-level`.
+ *
+ * ```js
+ * const db = new Level('stones', { valueEncoding: 'json' })
+ * await db.put('granite', { colour: 'grey' })
+ * for await (const [stone, { colour }] of db.iterator({ gte: 'g' })) console.log(stone, colour)
+ * ```
+ *
+ * All instances in a process that have the same location share one database, in worker threads too;
+ * the options of the first that is opened count. Other processes cannot open it meanwhile, unless all
+ * of them open it with `readOnly`.
+ *
+ * @template KDefault The type of keys, unless an operation has an encoding of its own.
+ * @template VDefault The type of values, likewise.
+ */
+export class Level<KDefault = string, VDefault = string> extends Keys<KDefault, VDefault> {
+  /**
+   * @param location Directory, which is created together with its parents if it is missing.
+   * @param options Options, also of {@link open}, which the database calls itself.
+   */
+  constructor (location: string, options?: DatabaseOptions<KDefault, VDefault> | undefined)
+
+  /** The location as given. */
+  get location (): string
+
+  open (): Promise<void>
+  open (options: OpenOptions): Promise<void>
+
+  /** Returns the keyspace `name`, which is closed with the database. Rejects if there is none. */
+  keyspace (name: string): Promise<Keyspace>
+  keyspace<K = string, V = string> (name: string, options: AbstractDatabaseOptions<K, V>): Promise<Keyspace<K, V>>
+
+  /** Creates a keyspace, durably. Its name has 1 to 255 bytes. */
+  createKeyspace (name: string): Promise<Keyspace>
+  createKeyspace<K = string, V = string> (name: string, options: KeyspaceOptions<K, V>): Promise<Keyspace<K, V>>
+
+  /**
+   * Drops a keyspace with all its entries, durably, after the writes that were called before. Later
+   * operations on it are rejected; iterators go on.
+   */
+  dropKeyspace (name: string): Promise<void>
+
+  /** Returns the names of the keyspaces, in order. */
+  keyspaces (): Promise<string[]>
 
   /** Returns a property as text, or an empty string if there is none of this name. */
   getProperty (property: string): string
@@ -137,6 +182,18 @@ export class ClassicLevel<KDefault = string, VDefault = string> extends Level<KD
 
 export interface DatabaseOptions<K, V>
   extends AbstractDatabaseOptions<K, V>, Omit<OpenOptions, 'passive'> {}
+
+/** Options of a keyspace when it is created. */
+export interface KeyspaceOptions<K, V> extends AbstractDatabaseOptions<K, V> {
+  /**
+   * Whether values are compressed.
+   * @defaultValue that of the database
+   */
+  compression?: boolean | undefined
+
+  /** About how long the values are. Keyspaces with very different values do not share tables. */
+  valueBytes?: number | undefined
+}
 
 /** Options of calls that may take long. */
 export interface LongCallOptions extends SignalOptions {
@@ -254,8 +311,18 @@ export interface ChainedBatchWriteOptions extends AbstractChainedBatchWriteOptio
 
 export interface ChainedBatch<TDatabase, KDefault, VDefault>
   extends AbstractChainedBatch<TDatabase, KDefault, VDefault> {
+  put (key: KDefault, value: VDefault): this
+  put<K = KDefault, V = VDefault> (key: K, value: V, options: AbstractChainedBatchPutOptions<TDatabase, K, V> & InKeyspace): this
+  del (key: KDefault): this
+  del<K = KDefault> (key: K, options: AbstractChainedBatchDelOptions<TDatabase, K> & InKeyspace): this
   write (): Promise<void>
   write (options: ChainedBatchWriteOptions): Promise<void>
+}
+
+/** Option of an operation of a batch. */
+export interface InKeyspace {
+  /** The keyspace of the operation, whose encodings it has. By default, that of the batch. */
+  keyspace?: Keyspace<any, any> | Level<any, any> | undefined
 }
 
 export interface RangeOptions<K> {
@@ -264,7 +331,7 @@ export interface RangeOptions<K> {
 }
 
 export type ClearOptions<K> = AbstractClearOptions<K> & SignalOptions
-export type BatchOperation<TDatabase, K, V> = AbstractBatchOperation<TDatabase, K, V>
+export type BatchOperation<TDatabase, K, V> = AbstractBatchOperation<TDatabase, K, V> & InKeyspace
 export type Iterator<TDatabase, K, V> = AbstractIterator<TDatabase, K, V>
 export type KeyIterator<TDatabase, K> = AbstractKeyIterator<TDatabase, K>
 export type ValueIterator<TDatabase, K, V> = AbstractValueIterator<TDatabase, K, V>

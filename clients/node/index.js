@@ -1,7 +1,11 @@
 'use strict'
 
+const { Keys } = require('./lib/keys')
+const { Keyspace } = require('./lib/keyspace')
 const { Level } = require('./lib/level')
 const { ClassicLevel } = require('./lib/classic-level')
 
+exports.Keys = Keys
+exports.Keyspace = Keyspace
 exports.Level = Level
 exports.ClassicLevel = ClassicLevel

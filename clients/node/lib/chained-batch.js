@@ -4,6 +4,7 @@ const { AbstractChainedBatch } = require('abstract-level')
 const { SYNC } = require('./flags')
 const { guard, CHAINED_BATCH } = require('./guard')
 const { Staging } = require('./staging')
+const { inKeyspace, target } = require('./target')
 const { inTurn, spendLength } = require('./turn')
 
 /** A chained batch, whose operations are collected until `write()`. */
@@ -16,13 +17,26 @@ class ChainedBatch extends AbstractChainedBatch {
     this.#handle = handle
   }
 
-  _put (key, value) {
-    this.#staging.put(key, value)
+  put (key, value, options) {
+    return super.put(key, value, inKeyspace(options))
+  }
+
+  del (key, options) {
+    return super.del(key, inKeyspace(options))
+  }
+
+  _put (key, value, options) {
+    const own = options.sublevel == null
+    const to = own ? { handle: this.#handle, key } : target(key, options)
+    this.#staging.put(to.handle, to.key, value)
     spendLength(value)
   }
 
-  _del (key) {
-    this.#staging.del(key)
+  _del (key, { keyspace, keyEncoding }) {
+    // Here, `abstract-level` has added the prefix already, and has removed the option `sublevel`.
+    const own = keyspace == null
+    const { handle } = own ? { handle: this.#handle } : target(key, { sublevel: keyspace, keyEncoding })
+    this.#staging.del(handle, key)
   }
 
   _clear () {

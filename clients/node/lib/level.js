@@ -1,104 +1,22 @@
 'use strict'
 
-const { AbstractLevel, AbstractSnapshot } = require('abstract-level')
 const ModuleError = require('module-error')
 const fs = require('fs/promises')
 const binding = require('./binding')
-const { ChainedBatch } = require('./chained-batch')
 const { collectSingly } = require('./collect')
-const { KEY_BYTES, VALUE_BYTES, SYNC, SNAPSHOT, TEXT, BYTES } = require('./flags')
-const { guard, promise, refuseCallback, RESOURCE, STORE } = require('./guard')
-const { Iterator, KeyIterator, ValueIterator } = require('./iterator')
+const { TEXT } = require('./flags')
+const { guard, promise, refuseCallback } = require('./guard')
+const { Keys, kOpen, kClose } = require('./keys')
+const { Keyspace } = require('./keyspace')
 const { checkLocation, destroy, repair } = require('./offline')
 const { misspelled, unknown } = require('./options')
-const { bounds } = require('./range')
-const { slab, take } = require('./slab')
-const { Staging } = require('./staging')
-const { mayRun, inTurn, spendLength, later, afterWaiting, drained } = require('./turn')
+const { kHandle } = require('./target')
+const { afterWaiting } = require('./turn')
 const { watched } = require('./watch')
 
-/** Values of a `getMany` from the thread pool that are passed on in one turn. */
-const VALUES_AT_ONCE = 2048
-
-const MANIFEST = {
-  encodings: { buffer: true, utf8: true, view: true },
-  has: true,
-  createIfMissing: true,
-  errorIfExists: true,
-  explicitSnapshots: true,
-  getSync: true,
-  additionalMethods: { approximateSize: true, compactRange: true },
-  signals: { iterators: true }
-}
-
-const kSnapshot = Symbol('snapshot')
-/** For calls that end before another one begins. */
-const staging = new Staging()
-
-/** Appends to a staging area, which is left empty if one of them is refused. */
-function stage (to, append) {
-  try {
-    append()
-  } catch (err) {
-    to.clear()
-    throw err
-  }
-}
-
-/** Returns the keys for one call of the addon. */
-function staged (keys) {
-  stage(staging, () => {
-    for (const key of keys) staging.append(key)
-  })
-  const { lengths, count, text, bytes } = staging
-  staging.clear()
-  return { lengths, count, text, bytes }
-}
-
-/** Returns a key or value that the caller may change while the operation waits. */
-function kept (data) {
-  return typeof data === 'string' ? data : new Uint8Array(data)
-}
-
-/** Passes many keys to `read`: now if the turn has time, or else copies of them in a later one. */
-function manyInTurn (keys, read) {
-  if (mayRun(keys.length)) return read(keys)
-  const copies = keys.map(kept)
-  return later(() => read(copies), keys.length)
-}
-
-class Snapshot extends AbstractSnapshot {
-  constructor (handle, options) {
-    super(options)
-    this[kSnapshot] = binding.snapshotNew(handle)
-  }
-
-  async _close () {
-    binding.snapshotClose(this[kSnapshot])
-  }
-}
-
-/** Returns the flags of a read and its snapshot. */
-function readFlags (options) {
-  let flags = 0
-  if (options.keyEncoding !== 'utf8') flags |= KEY_BYTES
-  if (options.valueEncoding !== 'utf8') flags |= VALUE_BYTES
-  if (options.snapshot != null) flags |= SNAPSHOT
-  return flags
-}
-
-/** Returns whether an encoding is the default, which leaves strings as they are. */
-function isPlain (encoding) {
-  return encoding == null || encoding === '' || encoding === 'utf8'
-}
-
-class Level extends AbstractLevel {
+class Level extends Keys {
   #location
-  #handle = null
   #shared
-  /** Strings are keys as they are, and values. */
-  #plainKeys
-  #plainValues
 
   /**
    * @param {string} location
@@ -110,23 +28,21 @@ class Level extends AbstractLevel {
     refuseCallback('new Level', arguments, { before: 1 })
     const refused = misspelled(options)
     if (refused !== undefined) throw refused
-    super(MANIFEST, options)
+    super(options)
     this.#location = location
     this.#shared = defaults.multithreading
-    this.#plainKeys = isPlain(options?.keyEncoding)
-    this.#plainValues = isPlain(options?.valueEncoding)
   }
 
   get location () {
     return this.#location
   }
 
-  async _open (options) {
+  async [kOpen] (options) {
     // A hook may have other options.
     const refused = this.hooks.postopen.noop ? unknown(options) : undefined
     if (refused !== undefined) throw refused
     const given = { multithreading: this.#shared, ...options }
-    this.#handle = await watched(options, async watch => {
+    return watched(options, async watch => {
       if (options.createIfMissing && !options.readOnly) {
         await fs.mkdir(this.#location, { recursive: true })
       }
@@ -134,201 +50,42 @@ class Level extends AbstractLevel {
     })
   }
 
-  async _close () {
-    await drained()
-    await binding.close(this.#handle)
+  [kClose] (handle) {
+    return binding.close(handle)
   }
 
-  /**
-   * As in `abstract-level`, which copies the options and awaits a promise for each get. Where
-   * neither keys nor values have to be encoded, that is more than the get itself.
-   */
-  get (key, options) {
-    if (typeof key !== 'string' || !this.#plainKeys || this.status !== 'open') return super.get(key, options)
-    let flags = 0
-    if (options == null) {
-      if (!this.#plainValues) return super.get(key, options)
-    } else {
-      const { keyEncoding, valueEncoding, snapshot } = options
-      if (keyEncoding !== undefined || snapshot != null) return super.get(key, options)
-      if (valueEncoding === 'buffer') flags = VALUE_BYTES
-      else if (valueEncoding !== undefined || !this.#plainValues) return super.get(key, options)
-    }
-    if (!mayRun()) return later(() => this.#get(flags, key))
+  async keyspace (name, options) {
+    const keyspace = new Keyspace(this, name, options)
     try {
-      return Promise.resolve(this.#get(flags, key))
+      await keyspace.open()
     } catch (err) {
-      return Promise.reject(err)
+      throw err.cause ?? err
     }
+    return keyspace
   }
 
-  _get (key, options) {
-    const flags = readFlags(options)
-    const snapshot = options.snapshot?.[kSnapshot]
-    if (mayRun()) return this.#get(flags, key, snapshot)
-    const copy = kept(key)
-    return later(() => this.#get(flags, copy, snapshot))
+  async createKeyspace (name, options) {
+    await this.#whenOpen(() => binding.keyspaceNew(this[kHandle], name, options ?? {}))
+    return this.keyspace(name, options)
   }
 
-  #get (flags, key, snapshot) {
-    if ((flags & VALUE_BYTES) === 0) {
-      const found = binding.get(this.#handle, flags, key, snapshot)
-      spendLength(found)
-      return found
-    }
-    const { memory, offset } = slab()
-    const found = take(binding.get(this.#handle, flags, key, snapshot, memory, offset))
-    spendLength(found)
-    return found
+  dropKeyspace (name) {
+    return this.#whenOpen(() => afterWaiting(() => binding.keyspaceDrop(this[kHandle], name)))
   }
 
-  _getSync (key, options) {
-    const flags = readFlags(options)
-    const snapshot = options.snapshot?.[kSnapshot]
-    if ((flags & VALUE_BYTES) === 0) return binding.getSync(this.#handle, flags, key, snapshot)
-    const { memory, offset } = slab()
-    return take(binding.getSync(this.#handle, flags, key, snapshot, memory, offset))
-  }
-
-  async _getMany (keys, options) {
-    const flags = readFlags(options)
-    const snapshot = options.snapshot?.[kSnapshot]
-    const sink = []
-    const to = { sink, collect: collectSingly(options.valueEncoding === 'utf8' ? TEXT : BYTES) }
-    const pending = await manyInTurn(keys, keys => {
-      const { lengths, count, text, bytes } = staged(keys)
-      return binding.getMany(this.#handle, flags, lengths, count, text, bytes, to, snapshot)
+  keyspaces () {
+    return this.#whenOpen(() => {
+      const names = []
+      binding.keyspaceNames(this[kHandle], names, collectSingly(TEXT))
+      return names
     })
-    if (pending === undefined) {
-      for (const value of sink) spendLength(value)
-    } else {
-      const take = () => binding.takeMany(pending, flags, VALUES_AT_ONCE, to)
-      while (await inTurn(VALUES_AT_ONCE, take)) continue
-    }
-    return sink
   }
 
-  _has (key, options) {
-    const flags = readFlags(options)
-    const snapshot = options.snapshot?.[kSnapshot]
-    if (mayRun()) return binding.has(this.#handle, flags, key, snapshot)
-    const copy = kept(key)
-    return later(() => binding.has(this.#handle, flags, copy, snapshot))
-  }
-
-  async _hasMany (keys, options) {
-    const snapshot = options.snapshot?.[kSnapshot]
-    const found = await manyInTurn(keys, keys => {
-      const { lengths, count, text, bytes } = staged(keys)
-      return binding.hasMany(this.#handle, lengths, count, text, bytes, snapshot)
-    })
-    return Array.from(found, Boolean)
-  }
-
-  _put (key, value, options) {
-    let flags = 0
-    if (options.keyEncoding !== 'utf8') flags |= KEY_BYTES
-    if (options.valueEncoding !== 'utf8') flags |= VALUE_BYTES
-    if (options.sync === true) flags |= SYNC
-    spendLength(value)
-    if (mayRun()) return binding.put(this.#handle, flags, key, value)
-    key = kept(key)
-    value = kept(value)
-    return later(() => binding.put(this.#handle, flags, key, value))
-  }
-
-  _del (key, options) {
-    let flags = 0
-    if (options.keyEncoding !== 'utf8') flags |= KEY_BYTES
-    if (options.sync === true) flags |= SYNC
-    if (mayRun()) return binding.del(this.#handle, flags, key)
-    key = kept(key)
-    return later(() => binding.del(this.#handle, flags, key))
-  }
-
-  _batch (operations, options) {
-    const flags = options.sync === true ? SYNC : 0
-    const units = operations.length
-    const now = mayRun(units)
-    const batch = now ? staging : new Staging()
-    stage(batch, () => {
-      for (const op of operations) {
-        if (op.type === 'put') {
-          batch.put(op.key, op.value)
-          spendLength(op.value)
-        } else {
-          batch.del(op.key)
-        }
-      }
-    })
-    if (now) return batch.write(this.#handle, flags)
-    return later(() => batch.write(this.#handle, flags), units)
-  }
-
-  _chainedBatch () {
-    return new ChainedBatch(this, this.#handle)
-  }
-
-  clear (options) {
-    const signal = options?.signal
-    if (signal == null || this.status !== 'opening') return super.clear(options)
-    return this.deferAsync(() => this.clear(options), { signal })
-  }
-
-  _clear (options) {
-    const { flags, ...given } = bounds(options)
-    const lower = given.lower === undefined ? undefined : kept(given.lower)
-    const upper = given.upper === undefined ? undefined : kept(given.upper)
-    const snapshot = options.snapshot?.[kSnapshot]
-    const { limit } = options
-    // Not after an `await`: a write that is called next would come before it.
-    return watched({ signal: options.signal }, watch => afterWaiting(() => {
-      return binding.clear(this.#handle, flags, lower, upper, limit, snapshot, watch)
-    }))
-  }
-
-  _iterator (options) {
-    return new Iterator(this, this.#handle, options, options.snapshot?.[kSnapshot])
-  }
-
-  _keys (options) {
-    return new KeyIterator(this, this.#handle, options, options.snapshot?.[kSnapshot])
-  }
-
-  _values (options) {
-    return new ValueIterator(this, this.#handle, options, options.snapshot?.[kSnapshot])
-  }
-
-  _snapshot (options) {
-    return new Snapshot(this.#handle, options)
-  }
-
-  approximateSize (start, end, options) {
-    return this.#overRange('approximateSize', arguments)
-  }
-
-  compactRange (start, end, options) {
-    return this.#overRange('compactRange', arguments)
-  }
-
-  async #overRange (name, given) {
-    if (given.length < 2) throw new TypeError("The arguments 'start' and 'end' are required")
-    const [start, end, options] = given
-    const { signal, onProgress } = options ?? {}
-    if (this.status === 'opening') {
-      return this.deferAsync(() => this.#overRange(name, given), { signal })
-    }
-    if (this.status !== 'open') {
-      throw new ModuleError(`Database is not open: cannot call ${name}()`, {
-        code: 'LEVEL_DATABASE_NOT_OPEN'
-      })
-    }
-    const encoding = this.keyEncoding(options?.keyEncoding)
-    const flags = encoding.format === 'utf8' ? 0 : KEY_BYTES
-    const bounds = [encoding.encode(start), encoding.encode(end)]
-    return watched({ signal, onProgress }, watch => {
-      return binding[name](this.#handle, flags, ...bounds, watch)
-    })
+  /** Runs `run` now if the database is open, or once it is. */
+  async #whenOpen (run) {
+    if (this.status === 'opening') return this.deferAsync(() => this.#whenOpen(run))
+    if (this.status === 'open') return run()
+    throw new ModuleError('Database is not open', { code: 'LEVEL_DATABASE_NOT_OPEN' })
   }
 
   getProperty (property) {
@@ -338,7 +95,7 @@ class Level extends AbstractLevel {
     if (this.status !== 'open') {
       throw new ModuleError('Database is not open', { code: 'LEVEL_DATABASE_NOT_OPEN' })
     }
-    return binding.property(this.#handle, property)
+    return binding.property(this[kHandle], property)
   }
 
   static async destroy (location) {
@@ -352,8 +109,9 @@ class Level extends AbstractLevel {
   }
 }
 
-guard(Snapshot.prototype, RESOURCE)
-guard(Level.prototype, STORE)
+guard(Level.prototype, {
+  keyspace: promise(1), createKeyspace: promise(1), dropKeyspace: promise(1), keyspaces: promise(0)
+})
 guard(Level, { destroy: promise(1), repair: promise(1) })
 
 module.exports = { Level }

@@ -23,7 +23,8 @@ const DATABASE = new Set([
 /** Those, and the options of all other calls. */
 const KNOWN = new Set([
   ...DATABASE, 'snapshot', 'fillCache', 'sync', 'sublevel', 'gt', 'gte', 'lt', 'lte', 'reverse', 'limit',
-  'keys', 'values', 'highWaterMarkBytes', 'separator', 'manifest', 'owner', 'add'
+  'keys', 'values', 'highWaterMarkBytes', 'separator', 'manifest', 'owner', 'add', 'keyspace',
+  'valueBytes'
 ])
 
 /** Those of earlier versions. Ignored, they would read or clear other entries than were meant. */

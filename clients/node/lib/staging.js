@@ -31,6 +31,8 @@ class Staging {
   used = 0
   lengths = new Uint32Array(64)
   count = 0
+  /** Where the operations that were collected go. */
+  handle = null
   /** A batch in the addon with what was collected before, if that was too long. */
   long = null
 
@@ -52,11 +54,18 @@ class Staging {
     this.used = end
   }
 
-  put (key, value) {
+  /** Passes what was collected on before operations of another handle. */
+  #goesTo (handle) {
+    if (this.handle !== handle && this.count > 0) this.flush()
+    this.handle = handle
+  }
+
+  put (handle, key, value) {
+    this.#goesTo(handle)
     if (typeof value !== 'string' && value.byteLength >= LARGE) {
       this.flush()
       const flags = VALUE_BYTES | (typeof key === 'string' ? 0 : KEY_BYTES)
-      binding.batchPut(this.long, flags, key, value)
+      binding.batchPut(this.long, handle, flags, key, value)
       return
     }
     this.append(key)
@@ -64,7 +73,8 @@ class Staging {
     if (this.used + this.text.length > LONG) this.flush()
   }
 
-  del (key) {
+  del (handle, key) {
+    this.#goesTo(handle)
     this.append(key)
     if (this.count === this.lengths.length) this.#growLengths()
     this.lengths[this.count++] = DELETED
@@ -75,7 +85,7 @@ class Staging {
   flush () {
     if (this.long === null) this.long = binding.batchNew()
     if (this.count > 0) {
-      binding.batchAppend(this.long, this.lengths, this.count, this.text, this.bytes)
+      binding.batchAppend(this.long, this.handle, this.lengths, this.count, this.text, this.bytes)
     }
     this.#reset()
   }
@@ -84,8 +94,9 @@ class Staging {
   write (handle, flags) {
     if (this.long === null) {
       const { lengths, count, text, bytes } = this
+      const to = this.handle ?? handle
       this.#reset()
-      return binding.write(handle, flags, lengths, count, text, bytes)
+      return binding.write(to, flags, lengths, count, text, bytes)
     }
     this.flush()
     const long = this.long
@@ -102,6 +113,7 @@ class Staging {
     this.text = ''
     this.used = 0
     this.count = 0
+    this.handle = null
     if (this.bytes.byteLength > 4 * LONG) this.bytes = Buffer.allocUnsafeSlow(1024)
     if (this.lengths.length > LONG) this.lengths = new Uint32Array(64)
   }

@@ -1,4 +1,4 @@
-//! Sizes, compaction, properties; and what is done to a database that is not open.
+//! Sizes, compaction, properties, keyspaces; and what is done to a database that is not open.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use cairndb::{Error, Options, RepairOptions};
 use rustix::fs::{CWD, RenameFlags, rename, renameat_with};
 
-use crate::handle::Handle;
+use crate::handle::{Handle, Place};
 use crate::js::callback::Call;
 use crate::js::failure::Outcome;
 use crate::js::scope::Value;
 use crate::js::task;
 use crate::js::watch::Watch;
-use crate::writes::{KEY_BYTES, bytes_of};
+use crate::options::keyspace;
+use crate::results::Collector;
+use crate::write_queue::Work;
+use crate::writes::{KEY_BYTES, bytes_of, submit};
 
 /// Reads a range of two keys from the arguments after the flags.
 fn range(call: &Call<'_>) -> Outcome<(Vec<u8>, Vec<u8>)> {
@@ -26,9 +29,11 @@ fn range(call: &Call<'_>) -> Outcome<(Vec<u8>, Vec<u8>)> {
 /// `approximateSize(handle, flags, start, end)`: returns a promise of a number of bytes.
 pub(crate) fn approximate_size<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let (start, end) = range(call)?;
-    Handle::of(call)?.promise(
+    let place = Place::of(call)?;
+    let keyspace = place.keyspace.clone();
+    place.promise(
         call.env,
-        move |db| db.approximate_size(&start..&end),
+        move |_| keyspace.approximate_size(&start..&end),
         |env, size: Result<u64, Error>| {
             #[expect(
                 clippy::cast_precision_loss,
@@ -44,9 +49,11 @@ pub(crate) fn approximate_size<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
 pub(crate) fn compact_range<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let (start, end) = range(call)?;
     let watch = Watch::from_argument(call.argument::<4>())?;
-    Handle::of(call)?.promise(
+    let place = Place::of(call)?;
+    let keyspace = place.keyspace.clone();
+    place.promise(
         call.env,
-        move |db| watch.over(|| db.compact_range(&start..=&end)),
+        move |_| watch.over(|| keyspace.compact_range(&start..=&end)),
         |env, compacted: Result<(), Error>| {
             compacted?;
             env.undefined()
@@ -59,6 +66,40 @@ pub(crate) fn property<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let handle = Handle::of(call)?;
     let found = handle.db().property(&call.argument::<1>().string()?);
     call.env.string(found.unwrap_or_default().as_bytes())
+}
+
+/// `keyspaceNew(handle, name, options)`: creates a keyspace and returns a promise.
+pub(crate) fn keyspace_new<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let name = call.argument::<1>().string()?;
+    let options = keyspace(call.argument::<2>())?;
+    Handle::of(call)?.promise(
+        call.env,
+        move |db| db.create_keyspace(&name, &options).map(drop),
+        |env, created: Result<(), Error>| {
+            created?;
+            env.undefined()
+        },
+    )
+}
+
+/// `keyspaceDrop(handle, name)`: drops a keyspace after the writes that wait; returns a promise.
+pub(crate) fn keyspace_drop<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let name = call.argument::<1>().string()?;
+    let work = Work::Call(Box::new(move |db| db.drop_keyspace(&name)));
+    submit(Handle::of(call)?, call.env, work)
+}
+
+/// `keyspaceNames(handle, sink, collect)`: appends the names of all keyspaces to `sink`.
+pub(crate) fn keyspace_names<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let names = Handle::of(call)?.db().keyspaces();
+    let to = [call.argument::<1>(), call.argument::<2>()];
+    let mut collector = Collector::new(call.env, to, None, names.len())?;
+    for name in &names {
+        collector.text(name.as_bytes())?;
+        collector.end_entry()?;
+    }
+    collector.flush()?;
+    call.env.undefined()
 }
 
 /// `isCold(handle)`: returns whether reads run on the thread pool at present, for tests.

@@ -5,9 +5,9 @@
 //! called after it wait for its end. A failure leaves what was not deleted yet; so do a crash and
 //! an abort.
 
-use cairndb::{Cursor, Db, Error, WriteBatch};
+use cairndb::{Db, Error, Keyspace, WriteBatch};
 
-use crate::handle::Handle;
+use crate::handle::Place;
 use crate::js::callback::Call;
 use crate::js::failure::Outcome;
 use crate::js::scope::Value;
@@ -24,7 +24,7 @@ const BATCH_BYTES: usize = 64 << 10;
 /// `clear(handle, flags, lower, upper, limit, snapshot, watch)`: returns a promise. A limit below
 /// zero is none.
 pub(crate) fn clear<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
-    let handle = Handle::of(call)?;
+    let place = Place::of(call)?;
     let flags = call.argument::<1>().uint32()?;
     let bounds = bounds(flags, [call.argument::<2>(), call.argument::<3>()])?;
     let limit = call.argument::<4>().number()?;
@@ -36,30 +36,31 @@ pub(crate) fn clear<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let limit = if limit < 0.0 { u64::MAX } else { limit as u64 };
     let moment = Moment::from_argument(call.argument::<5>())?;
     let watch = Watch::from_argument(call.argument::<6>())?;
-    handle.check_open()?;
+    place.check_open()?;
     // If no earlier write waits, the moment is now, also for other threads with the same database.
-    let moment = if handle.writes.is_idle() {
-        moment.fixed(handle.db())
+    let moment = if place.writes.is_idle() {
+        moment.fixed(place.db())
     } else {
         moment
     };
-    let clear = move |db: &Db| delete_range(db, moment.cursor(db), &bounds, limit, &watch.abort);
-    submit(handle, call.env, Work::Clear(Box::new(clear)))
+    let keyspace = place.keyspace.clone();
+    let clear = move |db: &Db| delete_range((db, &keyspace), &moment, &bounds, limit, &watch.abort);
+    submit(place, call.env, Work::Call(Box::new(clear)))
 }
 
 fn delete_range(
-    db: &Db,
-    mut cursor: Cursor,
+    (db, keyspace): (&Db, &Keyspace),
+    moment: &Moment,
     bounds: &Bounds,
     limit: u64,
     abort: &AbortFlag,
 ) -> Result<(), Error> {
     let mut batch = WriteBatch::with_capacity(BATCH_BYTES);
-    let mut left = limit;
+    let (mut left, mut cursor) = (limit, moment.cursor(keyspace)?);
     bounds.place(&mut cursor)?;
     while left > 0 && cursor.valid() && bounds.contains(cursor.key()) {
         abort.check()?;
-        batch.delete(cursor.key());
+        batch.delete_in(keyspace, cursor.key());
         left -= 1;
         if batch.byte_len() >= BATCH_BYTES {
             db.write(&batch)?;

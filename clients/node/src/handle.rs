@@ -7,10 +7,11 @@
 //! what it started before.
 
 use std::cell::{Cell, RefCell};
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cairndb::{Db, Error, ErrorKind};
+use cairndb::{Db, Error, ErrorKind, Keyspace};
 
 use crate::gate::{Gate, watched};
 use crate::js::callback::Call;
@@ -24,10 +25,12 @@ use crate::options::Opening;
 use crate::share::Share;
 use crate::write_queue::WriteQueue;
 
-/// The state that `binding.js` has an external of.
+/// An open database of which keyspaces are used.
 #[derive(Debug)]
 pub(crate) struct Handle {
     share: Arc<Share>,
+    /// Keyspaces that were opened, the default one included.
+    keyspaces: Cell<u64>,
     pub(crate) gate: Gate,
     pub(crate) writes: WriteQueue,
     /// Tasks that use the database.
@@ -45,11 +48,53 @@ impl Ending for Handle {
     }
 }
 
+/// What `binding.js` has an external of: a keyspace of an open database, as a rule the default one.
+#[derive(Debug)]
+pub(crate) struct Place {
+    handle: Rc<Handle>,
+    pub(crate) keyspace: Keyspace,
+    /// Differs from that of all other places of the handle; 0 for the default keyspace.
+    pub(crate) id: u64,
+}
+
+impl Deref for Place {
+    type Target = Rc<Handle>;
+
+    #[inline]
+    fn deref(&self) -> &Rc<Handle> {
+        &self.handle
+    }
+}
+
+impl Place {
+    fn new(handle: &Rc<Handle>, keyspace: Keyspace) -> Place {
+        let id = handle.keyspaces.get();
+        handle.keyspaces.set(id + 1);
+        Place {
+            handle: Rc::clone(handle),
+            keyspace,
+            id,
+        }
+    }
+
+    /// Returns the place that is the argument `N` of a call.
+    #[inline]
+    pub(crate) fn argument<'s, const N: usize>(call: &Call<'s>) -> Outcome<&'s Place> {
+        external::borrow::<Place>(call.argument::<N>())
+    }
+
+    /// Returns the place that is the first argument of a call.
+    #[inline]
+    pub(crate) fn of<'s>(call: &Call<'s>) -> Outcome<&'s Place> {
+        Place::argument::<0>(call)
+    }
+}
+
 impl Handle {
     /// Returns the handle that is the first argument of a call.
     #[inline]
     pub(crate) fn of<'s>(call: &Call<'s>) -> Outcome<&'s Rc<Handle>> {
-        external::borrow::<Rc<Handle>>(call.argument::<0>())
+        Place::of(call).map(|place| &place.handle)
     }
 
     #[inline]
@@ -177,13 +222,15 @@ pub(crate) fn open<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
             let handle = Rc::new(Handle {
                 gate: Gate::new(share.db().open_report().created),
                 share: Arc::new(share),
+                keyspaces: Cell::new(0),
                 writes: WriteQueue::default(),
                 running: Cell::new(0),
                 closing: Cell::new(false),
                 waiting: RefCell::new(None),
             });
             hook::add(env, &handle)?;
-            external::give(env, handle)
+            let default = handle.db().default_keyspace();
+            external::give(env, Place::new(&handle, default))
         },
     )
 }
@@ -234,4 +281,12 @@ pub(crate) fn close<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         handle.close_now(call.env, deferred);
     }
     Ok(promise)
+}
+
+/// `keyspaceOpen(handle, name)`: returns a handle of a keyspace.
+pub(crate) fn keyspace_open<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let handle = Handle::of(call)?;
+    handle.check_open()?;
+    let keyspace = handle.db().keyspace(&call.argument::<1>().string()?)?;
+    external::give(call.env, Place::new(handle, keyspace))
 }

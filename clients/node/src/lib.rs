@@ -2,8 +2,8 @@
 //!
 //! JavaScript (`../lib`) has the classes of `abstract-level`, which check arguments, encode keys
 //! and values, and defer what is called before the database is open. Here are the calls below them.
-//! Each takes the state that it works on as an external: a `handle`, a `snapshot`, an iterator
-//! (`scan`), a long batch.
+//! Each takes the state that it works on as an external: a `handle` of a keyspace, a `snapshot`, an
+//! iterator (`scan`), a long batch.
 //!
 //! Rules for every call:
 //!
@@ -45,6 +45,22 @@ pub(crate) static EXPORTS: &[Export] = &[
     Export {
         name: "close",
         body: handle::close,
+    },
+    Export {
+        name: "keyspaceNew",
+        body: admin::keyspace_new,
+    },
+    Export {
+        name: "keyspaceOpen",
+        body: handle::keyspace_open,
+    },
+    Export {
+        name: "keyspaceDrop",
+        body: admin::keyspace_drop,
+    },
+    Export {
+        name: "keyspaceNames",
+        body: admin::keyspace_names,
     },
     Export {
         name: "get",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cairndb::{Compression, MEMORY_BUDGET_MIN, Options};
+use cairndb::{Compression, KeyspaceOptions, MEMORY_BUDGET_MIN, Options};
 
 use crate::js::failure::Outcome;
 use crate::js::scope::Value;
@@ -61,16 +61,36 @@ fn memory(options: Value<'_>) -> Outcome<Option<usize>> {
     Ok(Some(budget.max(MEMORY_BUDGET_MIN)))
 }
 
+fn compression(options: Value<'_>) -> Outcome<Option<Compression>> {
+    let Some(value) = options.optional(c"compression")? else {
+        return Ok(None);
+    };
+    let fast = value.boolean()?;
+    Ok(Some(if fast {
+        Compression::Fast
+    } else {
+        Compression::None
+    }))
+}
+
+/// Reads the options of a keyspace.
+pub(crate) fn keyspace(given: Value<'_>) -> Outcome<KeyspaceOptions> {
+    let mut options = KeyspaceOptions::new();
+    if let Some(compression) = compression(given)? {
+        options = options.compression(compression);
+    }
+    if let Some(bytes) = size(given, c"valueBytes")? {
+        options = options.value_bytes(bytes as u64);
+    }
+    Ok(options)
+}
+
 impl Opening {
     /// Reads the options.
     pub(crate) fn new(path: Value<'_>, given: Value<'_>) -> Outcome<Opening> {
         let must_be_new = flag(given, c"errorIfExists", false)?;
         let may_upgrade = flag(given, c"upgrade", false)?;
-        let compression = if flag(given, c"compression", true)? {
-            Compression::Fast
-        } else {
-            Compression::None
-        };
+        let compression = compression(given)?.unwrap_or_default();
         let mut options = Options::new()
             .create_if_missing(flag(given, c"createIfMissing", true)?)
             .error_if_exists(must_be_new)

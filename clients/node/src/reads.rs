@@ -6,9 +6,9 @@
 
 use std::cell::RefCell;
 
-use cairndb::{Db, Error, Value as Found};
+use cairndb::{Db, Error, Keyspace, Value as Found};
 
-use crate::handle::Handle;
+use crate::handle::Place;
 use crate::js::callback::Call;
 use crate::js::external;
 use crate::js::failure::Outcome;
@@ -41,14 +41,14 @@ fn moment<const N: usize>(call: &Call<'_>, flags: u32) -> Outcome<Option<Moment>
 
 #[inline]
 fn get_into(
-    db: &Db,
+    of: &Keyspace,
     moment: Option<&Moment>,
     key: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<bool, Error> {
     match moment {
-        None => db.get_into(key, out),
-        Some(moment) => moment.get_into(db, key, out),
+        None => of.get_into(key, out),
+        Some(moment) => moment.get_into(of, key, out),
     }
 }
 
@@ -74,16 +74,16 @@ fn value_of<'s>(call: &Call<'s>, bytes: &[u8], as_bytes: bool) -> Outcome<Value<
 /// `get(handle, flags, key, snapshot, slab, offset)`: returns the value, `undefined`, the length of
 /// a value in the slab, or a promise of one of the first two.
 pub(crate) fn get<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
-    let handle = Handle::of(call)?;
+    let place = Place::of(call)?;
     let flags = call.argument::<1>().uint32()?;
     let moment = moment::<3>(call, flags)?;
     let as_bytes = flags & VALUE_BYTES != 0;
     with_scratch(|scratch| {
         let Scratch { key, value, .. } = scratch;
         let key = bytes_of(call.argument::<2>(), flags & KEY_BYTES != 0, key)?;
-        if let Some(measured) = handle.gate.begin() {
-            let found = get_into(handle.db(), moment.as_ref(), key, value);
-            handle
+        if let Some(measured) = place.gate.begin() {
+            let found = get_into(&place.keyspace, moment.as_ref(), key, value);
+            place
                 .gate
                 .finish(measured, if let Ok(true) = found { value.len() } else { 0 });
             if !found? {
@@ -91,13 +91,13 @@ pub(crate) fn get<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
             }
             return value_of(call, value, as_bytes);
         }
-        let key = key.to_vec();
-        handle.read(
+        let (key, keyspace) = (key.to_vec(), place.keyspace.clone());
+        place.read(
             call.env,
             1,
-            move |db| {
+            move |_| {
                 let mut out = Vec::new();
-                let found = get_into(db, moment.as_ref(), &key, &mut out)?;
+                let found = get_into(&keyspace, moment.as_ref(), &key, &mut out)?;
                 Ok(found.then_some(out))
             },
             move |env, found: Result<Option<Vec<u8>>, Error>| match found? {
@@ -112,13 +112,13 @@ pub(crate) fn get<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
 /// `getSync(handle, flags, key, snapshot, slab, offset)`: returns the value, `undefined`, or the
 /// length of a value in the slab, however long it takes.
 pub(crate) fn get_sync<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
-    let handle = Handle::of(call)?;
+    let place = Place::of(call)?;
     let flags = call.argument::<1>().uint32()?;
     let moment = moment::<3>(call, flags)?;
     with_scratch(|scratch| {
         let Scratch { key, value, .. } = scratch;
         let key = bytes_of(call.argument::<2>(), flags & KEY_BYTES != 0, key)?;
-        if !get_into(handle.db(), moment.as_ref(), key, value)? {
+        if !get_into(&place.keyspace, moment.as_ref(), key, value)? {
             return call.env.undefined();
         }
         value_of(call, value, flags & VALUE_BYTES != 0)
@@ -127,22 +127,22 @@ pub(crate) fn get_sync<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
 
 /// `has(handle, flags, key, snapshot)`: returns a boolean or a promise of one.
 pub(crate) fn has<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
-    let handle = Handle::of(call)?;
+    let place = Place::of(call)?;
     let flags = call.argument::<1>().uint32()?;
     let moment = Moment::from_argument(call.argument::<3>())?;
     with_scratch(|scratch| {
         let key = call.argument::<2>();
         let key = bytes_of(key, flags & KEY_BYTES != 0, &mut scratch.key)?;
-        if let Some(measured) = handle.gate.begin() {
-            let found = moment.contains(handle.db(), key);
-            handle.gate.finish(measured, 0);
+        if let Some(measured) = place.gate.begin() {
+            let found = moment.contains(&place.keyspace, key);
+            place.gate.finish(measured, 0);
             return call.env.boolean(found?);
         }
-        let key = key.to_vec();
-        handle.read(
+        let (key, keyspace) = (key.to_vec(), place.keyspace.clone());
+        place.read(
             call.env,
             1,
-            move |db| moment.contains(db, &key),
+            move |_| moment.contains(&keyspace, &key),
             |env, found: Result<bool, Error>| env.boolean(found?),
         )
     })
@@ -154,12 +154,13 @@ type Pending = RefCell<(Vec<Option<Found>>, usize)>;
 /// Reads `keys` in steps of one moment. Returns `None` as soon as `goes_on` returns false.
 fn read_many(
     db: &Db,
+    of: &Keyspace,
     moment: Moment,
     keys: &[&[u8]],
     goes_on: impl Fn() -> bool,
 ) -> Result<Option<Vec<Option<Found>>>, Error> {
     if keys.len() <= KEYS_AT_ONCE {
-        return moment.multi_get(db, keys).map(Some);
+        return moment.multi_get(of, keys).map(Some);
     }
     let moment = moment.fixed(db);
     let mut found = Vec::with_capacity(keys.len());
@@ -167,7 +168,7 @@ fn read_many(
         if !goes_on() {
             return Ok(None);
         }
-        found.append(&mut moment.multi_get(db, keys)?);
+        found.append(&mut moment.multi_get(of, keys)?);
     }
     Ok(Some(found))
 }
@@ -209,20 +210,20 @@ fn pass<'s>(
 /// values of the staged keys to `sink` and returns `undefined`; or returns a promise of an object
 /// for `takeMany`.
 pub(crate) fn get_many<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
-    let handle = Handle::of(call)?;
+    let place = Place::of(call)?;
     let flags = call.argument::<1>().uint32()?;
     let moment = Moment::from_argument(call.argument::<7>())?;
     with_scratch(|scratch| {
         let keys = Staged::new(call.four::<2>(), &mut scratch.text)?.keys()?;
         if keys.len() <= KEYS_HERE_MAX
-            && let Some(measured) = handle.gate.begin()
+            && let Some(measured) = place.gate.begin()
         {
             let goes_on = || measured.elapsed_ns() < HERE_NS_MAX;
-            let found = read_many(handle.db(), moment.clone(), &keys, goes_on);
+            let found = read_many(place.db(), &place.keyspace, moment.clone(), &keys, goes_on);
             let bytes = found
                 .as_ref()
                 .map_or(0, |found| total_len(found.as_deref()));
-            handle.gate.finish_many(measured, keys.len(), bytes);
+            place.gate.finish_many(measured, keys.len(), bytes);
             if let Some(found) = found? {
                 let to = call.argument::<6>();
                 let to = [to.property(c"sink")?, to.property(c"collect")?];
@@ -231,13 +232,14 @@ pub(crate) fn get_many<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
             }
         }
         let keys: Vec<Vec<u8>> = keys.into_iter().map(<[u8]>::to_vec).collect();
+        let keyspace = place.keyspace.clone();
         let reads = u32::try_from(keys.len()).unwrap_or(u32::MAX);
-        handle.read(
+        place.read(
             call.env,
             reads,
             move |db| {
                 let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-                read_many(db, moment, &keys, || true)
+                read_many(db, &keyspace, moment, &keys, || true)
             },
             |env, found: Result<Option<Vec<Option<Found>>>, Error>| {
                 let found = found?.unwrap_or_default();
@@ -266,29 +268,30 @@ pub(crate) fn take_many<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
 /// `hasMany(handle, lengths, count, text, bytes, snapshot)`: returns a `Buffer` with a byte for
 /// each key, or a promise of one.
 pub(crate) fn has_many<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
-    let handle = Handle::of(call)?;
-    let moment = Moment::from_argument(call.argument::<5>())?.fixed(handle.db());
+    let place = Place::of(call)?;
+    let moment = Moment::from_argument(call.argument::<5>())?.fixed(place.db());
     with_scratch(|scratch| {
         let keys = Staged::new(call.four::<1>(), &mut scratch.text)?.keys()?;
         if keys.len() <= KEYS_AT_ONCE
-            && let Some(measured) = handle.gate.begin()
+            && let Some(measured) = place.gate.begin()
         {
-            let found = have(handle.db(), &moment, &keys);
-            handle.gate.finish_many(measured, keys.len(), 0);
+            let found = have(&place.keyspace, &moment, &keys);
+            place.gate.finish_many(measured, keys.len(), 0);
             return call.env.buffer(&found?);
         }
         let keys: Vec<Vec<u8>> = keys.into_iter().map(<[u8]>::to_vec).collect();
+        let keyspace = place.keyspace.clone();
         let reads = u32::try_from(keys.len()).unwrap_or(u32::MAX);
-        handle.read(
+        place.read(
             call.env,
             reads,
-            move |db| have(db, &moment, &keys),
+            move |_| have(&keyspace, &moment, &keys),
             |env, found: Result<Vec<u8>, Error>| env.buffer_of(found?),
         )
     })
 }
 
-fn have<K: AsRef<[u8]>>(db: &Db, moment: &Moment, keys: &[K]) -> Result<Vec<u8>, Error> {
-    let found = keys.iter().map(|key| moment.contains(db, key.as_ref()));
+fn have<K: AsRef<[u8]>>(of: &Keyspace, moment: &Moment, keys: &[K]) -> Result<Vec<u8>, Error> {
+    let found = keys.iter().map(|key| moment.contains(of, key.as_ref()));
     found.map(|found| found.map(u8::from)).collect()
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use cairndb::{Cursor, Db, Error, ErrorKind, Result, Snapshot, Value as Found};
+use cairndb::{Cursor, Db, Error, ErrorKind, Keyspace, Result, Snapshot, Value as Found};
 
 use crate::handle::Handle;
 use crate::js::callback::Call;
@@ -36,31 +36,31 @@ impl Moment {
     }
 
     #[inline]
-    pub(crate) fn get_into(&self, db: &Db, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+    pub(crate) fn get_into(&self, of: &Keyspace, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match &self.0 {
-            None => db.get_into(key, out),
-            Some(snapshot) => snapshot.get_into(key, out),
+            None => of.get_into(key, out),
+            Some(snapshot) => snapshot.get_into_in(of, key, out),
         }
     }
 
-    pub(crate) fn contains(&self, db: &Db, key: &[u8]) -> Result<bool> {
+    pub(crate) fn contains(&self, of: &Keyspace, key: &[u8]) -> Result<bool> {
         match &self.0 {
-            None => db.contains(key),
-            Some(snapshot) => snapshot.contains(key),
+            None => of.contains(key),
+            Some(snapshot) => snapshot.contains_in(of, key),
         }
     }
 
-    pub(crate) fn multi_get(&self, db: &Db, keys: &[&[u8]]) -> Result<Vec<Option<Found>>> {
+    pub(crate) fn multi_get(&self, of: &Keyspace, keys: &[&[u8]]) -> Result<Vec<Option<Found>>> {
         match &self.0 {
-            None => db.multi_get(keys),
-            Some(snapshot) => snapshot.multi_get(keys),
+            None => of.multi_get(keys),
+            Some(snapshot) => snapshot.multi_get_in(of, keys),
         }
     }
 
-    pub(crate) fn cursor(&self, db: &Db) -> Cursor {
+    pub(crate) fn cursor(&self, of: &Keyspace) -> Result<Cursor> {
         match &self.0 {
-            None => db.cursor(),
-            Some(snapshot) => snapshot.cursor(),
+            None => Ok(of.cursor()),
+            Some(snapshot) => snapshot.cursor_in(of),
         }
     }
 }

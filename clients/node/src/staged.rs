@@ -9,7 +9,7 @@
 //! JavaScript counts; unless everything is ASCII, [`split`] finds the bytes. The value of a
 //! deletion is [`DELETED`].
 
-use cairndb::WriteBatch;
+use cairndb::{Keyspace, WriteBatch};
 
 use crate::js::failure::{Failure, Outcome};
 use crate::js::scope::Value;
@@ -112,12 +112,12 @@ impl<'a> Staged<'a> {
     }
 
     /// Appends all operations, of two words each, to `batch`.
-    pub(crate) fn append_to(mut self, batch: &mut WriteBatch) -> Outcome<()> {
+    pub(crate) fn append_to(mut self, batch: &mut WriteBatch, of: &Keyspace) -> Outcome<()> {
         while let Some(word) = self.word() {
             let key = self.piece(word)?;
             match self.word().ok_or(MALFORMED)? {
-                DELETED => batch.delete(key),
-                word => batch.put(key, self.piece(word)?),
+                DELETED => batch.delete_in(of, key),
+                word => batch.put_in(of, key, self.piece(word)?),
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Writes and range deletions that wait for the thread pool, in the order of their calls.
+//! Writes and other changes that wait for the thread pool, in the order of their calls.
 //!
 //! A write goes here if it could not be made at once, or must be durable, and so does every write
 //! after it until the queue is empty: writes take effect in the order in which they were called,
@@ -7,7 +7,7 @@
 //! are called at once cost two syncs.
 //!
 //! A `clear` always goes here: it deletes what was written before it, and nothing that is written
-//! after it.
+//! after it. So does the drop of a keyspace.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -23,20 +23,48 @@ use crate::js::task::Deferred;
 /// about its size is its own.
 const JOINED_BYTES_MAX: usize = 1 << 20;
 
-/// A range deletion.
-type Clear = dyn FnOnce(&Db) -> Result<(), Error> + Send;
+/// A range deletion, or the drop of a keyspace.
+type Change = dyn FnOnce(&Db) -> Result<(), Error> + Send;
+
+/// The places to which a batch writes. Only batches to the same one are joined: if it was dropped,
+/// all of them fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Places {
+    #[default]
+    None,
+    One(u64),
+    Several,
+}
+
+impl Places {
+    pub(crate) fn add(&mut self, id: u64) {
+        *self = match *self {
+            Places::None => Places::One(id),
+            Places::One(same) if same == id => Places::One(id),
+            _ => Places::Several,
+        };
+    }
+}
 
 /// What is done on the thread pool.
 pub(crate) enum Work {
-    Write { batch: WriteBatch, sync: bool },
-    Clear(Box<Clear>),
+    Write {
+        batch: WriteBatch,
+        places: Places,
+        sync: bool,
+    },
+    Call(Box<Change>),
 }
 
 impl fmt::Debug for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Work::Write { batch, sync } => write!(f, "Write({batch:?}, {sync})"),
-            Work::Clear(_) => f.write_str("Clear"),
+            Work::Write {
+                batch,
+                places,
+                sync,
+            } => write!(f, "Write({batch:?}, {places:?}, {sync})"),
+            Work::Call(_) => f.write_str("Call"),
         }
     }
 }
@@ -44,7 +72,7 @@ impl fmt::Debug for Work {
 impl Work {
     pub(crate) fn run(self, db: &Db) -> Result<(), Error> {
         match self {
-            Work::Write { batch, sync } => {
+            Work::Write { batch, sync, .. } => {
                 let durability = if sync {
                     Durability::Sync
                 } else {
@@ -52,23 +80,28 @@ impl Work {
                 };
                 db.write_with(&batch, &WriteOptions::new().durability(durability))
             }
-            Work::Clear(clear) => clear(db),
+            Work::Call(call) => call(db),
         }
     }
 
     /// Appends `next`, with the durability that both have. Returns `false` if they cannot be one.
     fn join(&mut self, next: &Work) -> bool {
         let (
-            Work::Write { batch, sync },
+            Work::Write {
+                batch,
+                places: Places::One(place),
+                sync,
+            },
             Work::Write {
                 batch: more,
+                places: Places::One(other),
                 sync: more_sync,
             },
         ) = (self, next)
         else {
             return false;
         };
-        if batch.byte_len() + more.byte_len() > JOINED_BYTES_MAX {
+        if place != other || batch.byte_len() + more.byte_len() > JOINED_BYTES_MAX {
             return false;
         }
         batch.append(more);

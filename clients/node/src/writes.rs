@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use cairndb::WriteBatch;
 
-use crate::handle::Handle;
+use crate::handle::{Handle, Place};
 use crate::js::callback::Call;
 use crate::js::external;
 use crate::js::failure::Outcome;
@@ -16,7 +16,7 @@ use crate::js::scope::{Env, Value};
 use crate::js::task::Deferred;
 use crate::scratch::{Scratch, with_scratch};
 use crate::staged::Staged;
-use crate::write_queue::Work;
+use crate::write_queue::{Places, Work};
 
 /// The key is bytes, not a string.
 pub(crate) const KEY_BYTES: u32 = 1;
@@ -73,95 +73,99 @@ fn run_next(handle: &Rc<Handle>, env: Env<'_>) {
     drop(begun);
 }
 
-/// Queues a batch that cannot be written at once.
-fn submit_batch<'s>(
-    handle: &Rc<Handle>,
-    env: Env<'s>,
-    batch: WriteBatch,
-    flags: u32,
-) -> Outcome<Value<'s>> {
-    let sync = flags & SYNC != 0;
-    submit(handle, env, Work::Write { batch, sync })
-}
-
 /// `put(handle, flags, key, value)`: returns `undefined` if the write is done, or a promise.
 pub(crate) fn put<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
-    let handle = Handle::of(call)?;
+    let place = Place::of(call)?;
     let flags = call.argument::<1>().uint32()?;
     with_scratch(|scratch| {
         let key = call.argument::<2>();
         let key = bytes_of(key, flags & KEY_BYTES != 0, &mut scratch.key)?;
         let value = call.argument::<3>();
         let value = bytes_of(value, flags & VALUE_BYTES != 0, &mut scratch.value)?;
-        let at_once = flags & SYNC == 0 && handle.writes.is_idle();
-        if at_once && handle.db().try_put(key, value)? {
+        if place.id == 0 && may_be_at_once(place, flags) && place.db().try_put(key, value)? {
             return call.env.undefined();
         }
-        let mut batch = WriteBatch::new();
-        batch.put(key, value);
-        submit_batch(handle, call.env, batch, flags)
+        let batch = &mut scratch.batch;
+        batch.clear();
+        batch.put_in(&place.keyspace, key, value);
+        write_batch(place, call, flags, batch, Places::One(place.id))
     })
 }
 
 /// `del(handle, flags, key)`: returns `undefined` if the write is done, or a promise.
 pub(crate) fn del<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
-    let handle = Handle::of(call)?;
+    let place = Place::of(call)?;
     let flags = call.argument::<1>().uint32()?;
     with_scratch(|scratch| {
         let key = call.argument::<2>();
         let key = bytes_of(key, flags & KEY_BYTES != 0, &mut scratch.key)?;
-        let at_once = flags & SYNC == 0 && handle.writes.is_idle();
-        if at_once && handle.db().try_delete(key)? {
+        if place.id == 0 && may_be_at_once(place, flags) && place.db().try_delete(key)? {
             return call.env.undefined();
         }
-        let mut batch = WriteBatch::new();
-        batch.delete(key);
-        submit_batch(handle, call.env, batch, flags)
+        let batch = &mut scratch.batch;
+        batch.clear();
+        batch.delete_in(&place.keyspace, key);
+        write_batch(place, call, flags, batch, Places::One(place.id))
     })
 }
 
-/// Writes `batch` at once if it is short and need not wait; leaves it empty otherwise.
+/// Returns whether a write need not wait for others, nor for a sync.
+#[inline]
+fn may_be_at_once(handle: &Handle, flags: u32) -> bool {
+    flags & SYNC == 0 && handle.writes.is_idle()
+}
+
+/// Writes `batch` at once if it is short and need not wait; otherwise queues it and leaves it
+/// empty.
 fn write_batch<'s>(
     handle: &Rc<Handle>,
     call: &Call<'s>,
     flags: u32,
     batch: &mut WriteBatch,
+    places: Places,
 ) -> Outcome<Value<'s>> {
-    let at_once =
-        flags & SYNC == 0 && handle.writes.is_idle() && batch.byte_len() <= AT_ONCE_BYTES_MAX;
+    let at_once = may_be_at_once(handle, flags) && batch.byte_len() <= AT_ONCE_BYTES_MAX;
     if at_once && handle.db().try_write(batch)? {
         return call.env.undefined();
     }
-    submit_batch(handle, call.env, std::mem::take(batch), flags)
+    let work = Work::Write {
+        batch: std::mem::take(batch),
+        places,
+        sync: flags & SYNC != 0,
+    };
+    submit(handle, call.env, work)
 }
 
 /// `write(handle, flags, lengths, count, text, bytes)`: a batch of staged operations. Returns
 /// `undefined` if the write is done, or a promise.
 pub(crate) fn write<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
-    let handle = Handle::of(call)?;
+    let place = Place::of(call)?;
     let flags = call.argument::<1>().uint32()?;
     with_scratch(|scratch| {
         let Scratch { text, batch, .. } = scratch;
         batch.clear();
-        Staged::new(call.four::<2>(), text)?.append_to(batch)?;
-        write_batch(handle, call, flags, batch)
+        Staged::new(call.four::<2>(), text)?.append_to(batch, &place.keyspace)?;
+        write_batch(place, call, flags, batch, Places::One(place.id))
     })
 }
 
-/// A batch that is too long for one call.
-type LongBatch = RefCell<WriteBatch>;
+/// A batch that is too long for one call, or writes to several keyspaces.
+type LongBatch = RefCell<(WriteBatch, Places)>;
 
 /// `batchNew()`: returns an empty batch.
 pub(crate) fn batch_new<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     external::give(call.env, LongBatch::default())
 }
 
-/// `batchAppend(batch, lengths, count, text, bytes)`: appends staged operations.
+/// `batchAppend(batch, handle, lengths, count, text, bytes)`: appends staged operations.
 pub(crate) fn batch_append<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let batch = external::borrow::<LongBatch>(call.argument::<0>())?;
+    let place = Place::argument::<1>(call)?;
     with_scratch(|scratch| {
-        let staged = Staged::new(call.four::<1>(), &mut scratch.text)?;
-        staged.append_to(&mut batch.borrow_mut())
+        let staged = Staged::new(call.four::<2>(), &mut scratch.text)?;
+        let (batch, places) = &mut *batch.borrow_mut();
+        places.add(place.id);
+        staged.append_to(batch, &place.keyspace)
     })?;
     call.env.undefined()
 }
@@ -171,20 +175,24 @@ pub(crate) fn batch_write<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let handle = Handle::of(call)?;
     let flags = call.argument::<1>().uint32()?;
     let batch = external::borrow::<LongBatch>(call.argument::<2>())?;
-    let mut batch = batch.take();
-    write_batch(handle, call, flags, &mut batch)
+    let (mut batch, places) = batch.take();
+    write_batch(handle, call, flags, &mut batch, places)
 }
 
-/// `batchPut(batch, flags, key, value)`: appends one put, of a value too large to be staged.
+/// `batchPut(batch, handle, flags, key, value)`: appends one put, of a value too large to be
+/// staged.
 pub(crate) fn batch_put<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let batch = external::borrow::<LongBatch>(call.argument::<0>())?;
-    let flags = call.argument::<1>().uint32()?;
+    let place = Place::argument::<1>(call)?;
+    let flags = call.argument::<2>().uint32()?;
     with_scratch(|scratch| {
-        let key = call.argument::<2>();
+        let key = call.argument::<3>();
         let key = bytes_of(key, flags & KEY_BYTES != 0, &mut scratch.key)?;
-        let value = call.argument::<3>();
+        let value = call.argument::<4>();
         let value = bytes_of(value, flags & VALUE_BYTES != 0, &mut scratch.value)?;
-        batch.borrow_mut().put(key, value);
+        let (batch, places) = &mut *batch.borrow_mut();
+        places.add(place.id);
+        batch.put_in(&place.keyspace, key, value);
         call.env.undefined()
     })
 }

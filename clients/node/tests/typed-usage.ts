@@ -1,6 +1,6 @@
 // Compiled, not run: every call has the types that it should have.
 
-import { Level, ClassicLevel, OpenOptions, IteratorOptions, Snapshot } from '@cairndb/level'
+import { Level, ClassicLevel, Keyspace, OpenOptions, IteratorOptions, Snapshot } from '@cairndb/level'
 
 interface Stone {
   colour: string
@@ -28,6 +28,14 @@ async function main (): Promise<void> {
   await snapshot.close()
   const size: number = await db.approximateSize('a', 'z')
   await db.compactRange('a', 'z', { signal, onProgress: (done, total) => console.log(done / total) })
+  const users: Keyspace<string, Stone> = await db.createKeyspace<string, Stone>('users', { valueEncoding: 'json', compression: false, valueBytes: 100 })
+  await users.put('ada', { colour: 'none' })
+  const same: Keyspace = await db.keyspace('users')
+  await db.batch([{ type: 'put', key: 'a', value: { colour: 'grey' }, keyspace: users }, { type: 'del', key: 'b', keyspace: same }])
+  await users.batch().put('a', 'b', { keyspace: same, valueEncoding: 'utf8' }).del('c', { keyspace: db }).write()
+  await db.dropKeyspace(users.name)
+  const names: string[] = await db.keyspaces()
+  console.log(names)
   const property: string = db.getProperty('cairndb.stats')
   const sublevel = db.sublevel<string, Stone>('igneous', { valueEncoding: 'json' })
   await sublevel.put('basalt', { colour: 'dark' })

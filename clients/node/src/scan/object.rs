@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cairndb::{Cursor, Error, ErrorKind};
 
-use crate::handle::Handle;
+use crate::handle::{Handle, Place};
 use crate::js::callback::Call;
 use crate::js::external;
 use crate::js::failure::{Failure, Outcome};
@@ -99,12 +99,12 @@ pub(crate) fn bounds(flags: u32, [lower, upper]: [Value<'_>; 2]) -> Outcome<Boun
 /// `iteratorNew(handle, flags, lower, upper, snapshot, closed)`: returns an iterator over what is
 /// there now. It is `closed`, if that is an iterator that was closed.
 pub(crate) fn iterator_new<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
-    let handle = Handle::of(call)?;
-    handle.check_open()?;
+    let place = Place::of(call)?;
+    place.check_open()?;
     let flags = call.argument::<1>().uint32()?;
     let bounds = bounds(flags, [call.argument::<2>(), call.argument::<3>()])?;
     let cursor = match Moment::from_argument(call.argument::<4>()) {
-        Ok(moment) => Some(moment.cursor(handle.db())),
+        Ok(moment) => Some(moment.cursor(&place.keyspace)?),
         // The snapshot is closed. `abstract-level` says so when the iterator is read.
         Err(Failure::Store(_)) => None,
         Err(failure) => return Err(failure),
@@ -127,7 +127,7 @@ pub(crate) fn iterator_new<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
             singly: false,
             key_bytes: false,
         };
-        object.begin(handle, flags);
+        object.begin(place, flags);
         return external::give(call.env, Held::new(object));
     }
     let mut object = external::borrow::<Held>(closed)?.borrow_mut();
@@ -138,7 +138,7 @@ pub(crate) fn iterator_new<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         Some(shared) => shared.restart(cursor, bounds, forms),
         None => object.shared = fresh(bounds, cursor),
     }
-    object.begin(handle, flags);
+    object.begin(place, flags);
     Ok(closed)
 }
 
