@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand};
 
-pub(crate) use common::{CodingArguments, RangeArguments};
+pub(crate) use common::{CodingArguments, KeyspaceArguments, RangeArguments};
 pub(crate) use elsewhere::elsewhere;
 pub(crate) use store::{Copy, StoreArguments};
 
@@ -64,6 +64,12 @@ pub(crate) enum Command {
     Count(Count),
     /// Print what the database takes on disk.
     Stats(Stats),
+    /// Print the names of the keyspaces besides the default one.
+    Keyspaces(Keyspaces),
+    /// Create a keyspace.
+    CreateKeyspace(CreateKeyspace),
+    /// Drop a keyspace with all its entries.
+    DropKeyspace(DropKeyspace),
     /// Print the tables: run or level, sizes, entries, keys; of one table, pages and entries.
     Tables(Tables),
     /// Print the log: segments, records, sequence numbers.
@@ -112,6 +118,8 @@ pub(crate) struct Get {
     pub(crate) key: Option<OsString>,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
+    #[command(flatten)]
+    pub(crate) keyspace: KeyspaceArguments,
     /// Print the bytes of the value as they are, without a newline.
     #[arg(long, conflicts_with_all = ["hex", "base64", "json"])]
     pub(crate) raw: bool,
@@ -142,6 +150,8 @@ pub(crate) struct Put {
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
+    #[command(flatten)]
+    pub(crate) keyspace: KeyspaceArguments,
     /// Create the database if there is none.
     #[arg(long)]
     pub(crate) create: bool,
@@ -163,6 +173,8 @@ pub(crate) struct Delete {
     #[command(flatten)]
     pub(crate) store: StoreArguments,
     #[command(flatten)]
+    pub(crate) keyspace: KeyspaceArguments,
+    #[command(flatten)]
     pub(crate) coding: CodingArguments,
 }
 
@@ -179,6 +191,8 @@ pub(crate) struct Scan {
     pub(crate) directory: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
+    #[command(flatten)]
+    pub(crate) keyspace: KeyspaceArguments,
     #[command(flatten)]
     pub(crate) range: RangeArguments,
     /// Begin with the last key.
@@ -205,6 +219,8 @@ pub(crate) struct Count {
     /// Directory of the database: CairnDB's or LevelDB's.
     pub(crate) directory: PathBuf,
     #[command(flatten)]
+    pub(crate) keyspace: KeyspaceArguments,
+    #[command(flatten)]
     pub(crate) range: RangeArguments,
     /// Print a JSON object.
     #[arg(long)]
@@ -223,6 +239,40 @@ pub(crate) struct Stats {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct Keyspaces {
+    /// Directory of the database.
+    pub(crate) directory: PathBuf,
+    /// Print a JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CreateKeyspace {
+    /// Directory of the database.
+    pub(crate) directory: PathBuf,
+    /// Name of the keyspace.
+    pub(crate) name: String,
+    /// Fold operands with this merge operator: `cairndb.add`, `cairndb.append` or `cairndb.max`.
+    #[arg(long, value_name = "OPERATOR")]
+    pub(crate) merge_operator: Option<String>,
+    /// Create the database if there is none.
+    #[arg(long)]
+    pub(crate) create: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DropKeyspace {
+    /// Directory of the database.
+    pub(crate) directory: PathBuf,
+    /// Name of the keyspace.
+    pub(crate) name: String,
+    /// Confirm that its entries are to be removed.
+    #[arg(long, required = true)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Verify {
     /// Directory of the database: CairnDB's or LevelDB's.
     pub(crate) directory: PathBuf,
@@ -235,6 +285,8 @@ pub(crate) struct Verify {
 pub(crate) struct Compact {
     /// Directory of the database.
     pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) keyspace: KeyspaceArguments,
     #[command(flatten)]
     pub(crate) range: RangeArguments,
     #[command(flatten)]

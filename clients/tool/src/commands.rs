@@ -2,6 +2,7 @@
 
 mod copy;
 mod generate;
+mod keyspaces;
 mod leveldb;
 mod originals;
 mod read;
@@ -70,6 +71,9 @@ fn carry_out(command: &Command) -> Result<()> {
         Command::Put(arguments) => write::put(arguments),
         Command::Delete(arguments) => write::delete(arguments),
         Command::Stats(arguments) => stats::stats(arguments),
+        Command::Keyspaces(arguments) => keyspaces::list(arguments),
+        Command::CreateKeyspace(arguments) => keyspaces::create(arguments),
+        Command::DropKeyspace(arguments) => keyspaces::drop(arguments),
         Command::Tables(it) => {
             let style = Style::new(it.coding, it.json, it.entries);
             print(Part::Tables, &it.directory, it.file.as_deref(), style)

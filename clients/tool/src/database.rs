@@ -16,6 +16,7 @@ use crate::failure::{Failure, Result};
 use crate::orders;
 use crate::progress::{Progress, watched};
 use crate::range::{Range, walk};
+use crate::space::Space;
 use crate::transfer::Contents;
 
 /// Returns the options that every command opens with.
@@ -27,7 +28,13 @@ pub(crate) fn options() -> Options {
 /// known one.
 pub(crate) fn options_for(path: &Path) -> Options {
     let custom = orders::of_database(path).into_iter();
-    custom.fold(options(), Options::comparator)
+    let options = custom.fold(options(), Options::comparator);
+    let mut kept = orders::of_keyspaces(path);
+    let comparators = kept.comparators.drain(..);
+    let options = comparators.fold(options, Options::register_comparator);
+    kept.operators
+        .drain(..)
+        .fold(options, Options::register_merge_operator)
 }
 
 /// Opens a CairnDB database for reading.
@@ -90,15 +97,21 @@ pub(crate) fn open_leveldb(dir: &Arc<dyn Dir>, path: &Path) -> Result<Database> 
 /// A database of either store, open for reading.
 #[derive(Debug)]
 pub(crate) enum DatabaseReader {
-    Cairn(Db),
+    Cairn(Space),
     LevelDb(Box<Database>),
 }
 
 impl DatabaseReader {
-    /// Opens the database at `path`, of whichever store.
-    pub(crate) fn open(path: &Path) -> Result<DatabaseReader> {
+    /// Opens the database at `path`, of whichever store, to read one keyspace.
+    pub(crate) fn open(path: &Path, keyspace: Option<&str>) -> Result<DatabaseReader> {
         match leveldb_at(path) {
-            None => open_to_read(path).map(DatabaseReader::Cairn),
+            None => {
+                let space = Space::of(&open_to_read(path)?, path, keyspace)?;
+                Ok(DatabaseReader::Cairn(space))
+            }
+            Some(_) if keyspace.is_some() => {
+                Err(Failure::usage("a LevelDB database has no keyspaces"))
+            }
             Some(dir) => {
                 let database = open_leveldb(&dir, path)?;
                 Ok(DatabaseReader::LevelDb(Box::new(database)))
@@ -109,7 +122,7 @@ impl DatabaseReader {
     /// Returns the order of the keys of the database at `path`.
     pub(crate) fn order(&self, path: &Path) -> Order {
         match self {
-            DatabaseReader::Cairn(_) => orders::order_of(path),
+            DatabaseReader::Cairn(space) => space.order(path),
             DatabaseReader::LevelDb(database) => database.order().clone(),
         }
     }
@@ -117,9 +130,10 @@ impl DatabaseReader {
     /// Returns the value of a key.
     pub(crate) fn get(&self, path: &Path, key: &[u8]) -> Result<Option<Vec<u8>>> {
         match self {
-            DatabaseReader::Cairn(db) => {
-                let found = db.get(key).map_err(Failure::of(path))?;
-                Ok(found.map(|value| value.to_vec()))
+            DatabaseReader::Cairn(space) => {
+                let mut value = Vec::new();
+                let found = space.get_into(key, &mut value).map_err(Failure::of(path))?;
+                Ok(found.then_some(value))
             }
             DatabaseReader::LevelDb(database) => {
                 database.get(key).map_err(Failure::of_leveldb(path))
@@ -139,8 +153,8 @@ impl DatabaseReader {
         range.check(&order)?;
         let over = (range, &order);
         match self {
-            DatabaseReader::Cairn(db) => {
-                walk(db.cursor(), over, is_backward, Failure::of(path), visit)
+            DatabaseReader::Cairn(space) => {
+                walk(space.cursor(), over, is_backward, Failure::of(path), visit)
             }
             DatabaseReader::LevelDb(database) => {
                 let failure = Failure::of_leveldb(path);
@@ -152,31 +166,41 @@ impl DatabaseReader {
     /// Reads a range, and returns what it holds.
     pub(crate) fn contents(&self, path: &Path, range: &Range) -> Result<Contents> {
         let mut contents = Contents::default();
-        self.walk(path, range, false, counting(&mut contents))?;
+        self.walk(path, range, false, counting(&mut contents, 0))?;
         Ok(contents)
+    }
+
+    /// Returns the keyspace that is read; `None` of a LevelDB database.
+    pub(crate) fn space(&self) -> Option<&Space> {
+        match self {
+            DatabaseReader::Cairn(space) => Some(space),
+            DatabaseReader::LevelDb(_) => None,
+        }
+    }
+
+    /// Returns the names of the keyspaces besides the default one.
+    pub(crate) fn keyspaces(&self) -> Vec<String> {
+        self.space().map_or_else(Vec::new, |it| it.db.keyspaces())
     }
 }
 
-/// Reads a database, and returns what it holds.
+/// Reads all keyspaces of a database, and returns what they hold.
 pub(crate) fn contents_of(db: &Db, path: &Path) -> Result<Contents> {
     let mut contents = Contents::default();
-    let (range, failure) = (Range::default(), Failure::of(path));
-    let visit = counting(&mut contents);
-    walk(
-        db.cursor(),
-        (&range, &Order::Bytewise),
-        false,
-        failure,
-        visit,
-    )?;
+    let range = (&Range::default(), &Order::Bytewise);
+    for space in Space::all(db, path)? {
+        let visit = counting(&mut contents, space.hash());
+        walk(space.cursor(), range, false, Failure::of(path), visit)?;
+    }
     Ok(contents)
 }
 
-/// Returns a function that adds up what it visits.
-fn counting(contents: &mut Contents) -> impl FnMut(&[u8], &[u8]) -> Result<bool> {
+/// Returns a function that adds up what it visits in the keyspace whose name has the hash
+/// `keyspace`.
+fn counting(contents: &mut Contents, keyspace: u64) -> impl FnMut(&[u8], &[u8]) -> Result<bool> {
     let mut progress = Progress::begin("checking");
     move |key, value| {
-        contents.add(key, value);
+        contents.add_in(keyspace, key, value);
         progress.entry(|| None)?;
         Ok(true)
     }

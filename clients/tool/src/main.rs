@@ -34,6 +34,7 @@ mod progress;
 mod range;
 mod shell;
 mod sink;
+mod space;
 mod store;
 mod terminal;
 mod transfer;

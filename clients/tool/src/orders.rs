@@ -5,12 +5,14 @@
 //! which of these orders the named comparator has.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use cairndb::Comparator;
 use cairndb::env::{Dir, Env, RealEnv};
-use cairndb_base::FileNumber;
+use cairndb::{Add, Append, Comparator, Max, MergeOperator};
+use cairndb_base::comparator::KEYSPACES_NAME;
+use cairndb_base::{ByKeyspace, Error, FileNumber, KeyspaceOrders};
 use cairndb_format::manifest::{ManifestReader, read_current};
 use cairndb_format::name::FileKind;
 use cairndb_leveldb::{ManifestSalvage, Order, Orders};
@@ -65,8 +67,21 @@ pub(crate) fn is_declared_bytewise() -> bool {
 
 /// Returns the order of the comparator that a database names; `None` if it is not known.
 pub(crate) fn find(name: &str) -> Option<Order> {
+    if name == KEYSPACES_NAME {
+        return Some(Order::Custom(Arc::new(ByKeyspace(Arc::new(Unordered)))));
+    }
     let known = Orders::default().find(name);
     known.or_else(|| Some(declared(name, DECLARED.get()?)))
+}
+
+/// Stands for the comparators of keyspaces where entries are read as they are stored.
+#[derive(Debug)]
+struct Unordered;
+
+impl KeyspaceOrders for Unordered {
+    fn compare_in(&self, _: u32, _: &[u8], _: &[u8]) -> Ordering {
+        Ordering::Equal
+    }
 }
 
 /// Returns the failure for a comparator that is not known.
@@ -114,6 +129,62 @@ pub(crate) fn of_database(path: &Path) -> Option<Arc<dyn Comparator>> {
     match name {
         Some(name) => custom(&name),
         None => custom_leveldb(&*dir),
+    }
+}
+
+/// What the keyspaces of a database name.
+#[derive(Debug, Default)]
+pub(crate) struct OfKeyspaces {
+    /// The comparators that `cairn` knows.
+    pub(crate) comparators: Vec<Arc<dyn Comparator>>,
+    /// The merge operators that it does not know.
+    pub(crate) operators: Vec<Arc<dyn MergeOperator>>,
+}
+
+/// Returns what the manifests of the database at `path` name, and the known orders, which a new
+/// keyspace may have. Errors are met again, and reported, when the database is opened.
+pub(crate) fn of_keyspaces(path: &Path) -> OfKeyspaces {
+    let mut found = OfKeyspaces::default();
+    let mut names: BTreeSet<String> = NAMES.map(|(_, full)| full.to_owned()).into();
+    let mut operators = BTreeSet::new();
+    if let Ok(dir) = RealEnv::new().open_dir(path, false) {
+        for number in manifests(&*dir) {
+            let Ok(mut reader) = ManifestReader::open(&*dir, FileNumber(number)) else {
+                continue;
+            };
+            while let Ok(Some(edit)) = reader.advance() {
+                for keyspace in edit.created_keyspaces {
+                    names.extend(keyspace.comparator);
+                    operators.extend(keyspace.merge_operator);
+                }
+            }
+        }
+    }
+    found.comparators = names.iter().filter_map(|name| custom(name)).collect();
+    for known in [&Add as &dyn MergeOperator, &Append, &Max] {
+        operators.remove(known.name());
+    }
+    let unknown = operators
+        .into_iter()
+        .map(|name| Arc::new(Unknown(name)) as _);
+    found.operators = unknown.collect();
+    found
+}
+
+/// A merge operator that `cairn` does not know: what was not merged can be read.
+#[derive(Debug)]
+struct Unknown(String);
+
+impl MergeOperator for Unknown {
+    fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn merge(&self, _: &[u8], _: Option<&[u8]>, _: &[&[u8]]) -> cairndb::Result<Vec<u8>> {
+        Err(
+            Error::invalid("the key has operands of a merge operator that cairn does not know")
+                .found(self.0.escape_debug()),
+        )
     }
 }
 

@@ -6,34 +6,40 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::arguments::{Delete, Get, Put, Scan, StoreArguments};
+use crate::arguments::{Delete, Get, KeyspaceArguments, Put, Scan, StoreArguments};
 use crate::failure::{Failure, Result};
 
 /// Where a command works.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StorePlace<'a> {
-    Directory(&'a Path),
+    /// A database, and one of its keyspaces.
+    Directory(&'a Path, Option<&'a str>),
     Url(&'a str),
 }
 
 /// Returns where a command works, and its other words.
 fn split<'a>(
     store: &'a StoreArguments,
+    keyspace: &'a KeyspaceArguments,
     words: impl IntoIterator<Item = &'a OsStr>,
-) -> (StorePlace<'a>, Vec<&'a OsStr>) {
+) -> Result<(StorePlace<'a>, Vec<&'a OsStr>)> {
     let mut words = words.into_iter();
-    let place = match &store.store {
-        Some(url) => StorePlace::Url(url),
-        None => StorePlace::Directory(Path::new(words.next().unwrap_or_default())),
+    let place = match (&store.store, keyspace.name()) {
+        (Some(url), None) => StorePlace::Url(url),
+        (Some(_), Some(_)) => {
+            return Err(Failure::usage("the store of a URL has no keyspaces"));
+        }
+        (None, name) => StorePlace::Directory(Path::new(words.next().unwrap_or_default()), name),
     };
-    (place, words.collect())
+    Ok((place, words.collect()))
 }
 
 impl Get {
     /// Returns place and key.
     pub(crate) fn place(&self) -> Result<(StorePlace<'_>, &OsStr)> {
         let words = [self.directory.as_os_str()].into_iter();
-        let (place, words) = split(&self.store, words.chain(self.key.as_deref()));
+        let words = words.chain(self.key.as_deref());
+        let (place, words) = split(&self.store, &self.keyspace, words)?;
         match *words {
             [key] => Ok((place, key)),
             [] => Err(needed("a key")),
@@ -49,7 +55,7 @@ impl Put {
         let words = words
             .chain(self.key.as_deref())
             .chain(self.value.as_deref());
-        let (place, words) = split(&self.store, words);
+        let (place, words) = split(&self.store, &self.keyspace, words)?;
         match (&*words, &self.file) {
             (&[key], Some(_)) => Ok((place, key, None)),
             (&[key, value], None) => Ok((place, key, Some(value))),
@@ -65,20 +71,18 @@ impl Put {
 
 impl Delete {
     /// Returns place and keys.
-    pub(crate) fn place(&self) -> (StorePlace<'_>, Vec<&OsStr>) {
+    pub(crate) fn place(&self) -> Result<(StorePlace<'_>, Vec<&OsStr>)> {
         let words = [self.directory.as_os_str()].into_iter();
-        split(&self.store, words.chain(self.keys.iter().map(|key| &**key)))
+        let words = words.chain(self.keys.iter().map(|key| &**key));
+        split(&self.store, &self.keyspace, words)
     }
 }
 
 impl Scan {
     /// Returns the place.
-    pub(crate) fn place(&self) -> StorePlace<'_> {
-        split(
-            &self.store,
-            self.directory.iter().map(|path| path.as_os_str()),
-        )
-        .0
+    pub(crate) fn place(&self) -> Result<StorePlace<'_>> {
+        let words = self.directory.iter().map(|path| path.as_os_str());
+        split(&self.store, &self.keyspace, words).map(|(place, _)| place)
     }
 }
 

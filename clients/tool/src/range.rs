@@ -47,6 +47,11 @@ impl Range {
         })
     }
 
+    /// Returns whether every key is in the range.
+    pub(crate) fn is_all(&self) -> bool {
+        self.from.is_none() && self.to.is_none()
+    }
+
     /// Returns the bounds, for a call of the database.
     pub(crate) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
         let (from, to) = (self.from.as_deref(), self.to.as_deref());

@@ -15,6 +15,21 @@ pub(crate) struct CodingArguments {
     pub(crate) base64: bool,
 }
 
+/// The keyspace in which a command works.
+#[derive(Args, Debug)]
+pub(crate) struct KeyspaceArguments {
+    /// Work in this keyspace instead of the default one.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) keyspace: Option<String>,
+}
+
+impl KeyspaceArguments {
+    /// Returns the name; `None` is the default keyspace.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.keyspace.as_deref()
+    }
+}
+
 /// A range of keys.
 #[derive(Args, Debug)]
 pub(crate) struct RangeArguments {

@@ -18,6 +18,7 @@ check fsck validate scrub: `verify` reads everything and checks it
 recover fix: `repair` writes what is intact into a new database
 vacuum gc optimize flush: `compact` removes what is deleted from the files
 convert migrate: `upgrade` converts a LevelDB database
+columns families cf namespaces: `keyspaces` prints the names of the keyspaces
 sst sstable files wal: `tables`, `log` and `manifest` print the files
 repl cli console batch: `shell` reads commands from a prompt or a script";
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::common::{CodingArguments, RangeArguments};
+use super::common::{CodingArguments, KeyspaceArguments, RangeArguments};
 
 /// A format of `export` and `import`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -85,6 +85,8 @@ pub(crate) struct Dump {
     /// File to make; stdout without it.
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) keyspace: KeyspaceArguments,
+    #[command(flatten)]
     pub(crate) range: RangeArguments,
     #[command(flatten)]
     pub(crate) coding: CodingArguments,
@@ -98,6 +100,8 @@ pub(crate) struct Load {
     pub(crate) directory: PathBuf,
     /// File to read; stdin without it.
     pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keyspace: KeyspaceArguments,
     /// Add to the entries of the database, and replace those with the same keys.
     #[arg(long)]
     pub(crate) add: bool,
@@ -115,6 +119,8 @@ pub(crate) struct Export {
     /// .dump, or a directory for `leveldb`.
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatName>,
+    #[command(flatten)]
+    pub(crate) keyspace: KeyspaceArguments,
     #[command(flatten)]
     pub(crate) range: RangeArguments,
     #[command(flatten)]
@@ -136,6 +142,8 @@ pub(crate) struct Import {
     /// .dump; a directory is LevelDB's or RocksDB's.
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatName>,
+    #[command(flatten)]
+    pub(crate) keyspace: KeyspaceArguments,
     #[command(flatten)]
     pub(crate) text: TextArguments,
     /// For `jsonl`: numbers, objects, arrays, `true`, `false` and `null` are taken as their JSON

@@ -15,8 +15,8 @@ pub(super) fn get(arguments: &Get) -> Result<()> {
     let (place, key) = arguments.place()?;
     let key = coding.decode("key", key)?;
     let (value, place) = match place {
-        StorePlace::Directory(path) => {
-            let value = DatabaseReader::open(path)?.get(path, &key)?;
+        StorePlace::Directory(path, keyspace) => {
+            let value = DatabaseReader::open(path, keyspace)?.get(path, &key)?;
             (value, path.display().to_string())
         }
         StorePlace::Url(url) => {
@@ -92,9 +92,9 @@ pub(super) fn scan(arguments: &Scan) -> Result<()> {
     };
     let (is_backward, limit) = (arguments.reverse, printer.left);
     let visit = |key: &[u8], value: &[u8]| printer.print(key, value);
-    let walked = match arguments.place() {
-        StorePlace::Directory(path) => {
-            DatabaseReader::open(path)?.walk(path, &range, is_backward, visit)
+    let walked = match arguments.place()? {
+        StorePlace::Directory(path, keyspace) => {
+            DatabaseReader::open(path, keyspace)?.walk(path, &range, is_backward, visit)
         }
         StorePlace::Url(url) => stores::walk(url, &range, is_backward, limit, visit),
     };
@@ -108,7 +108,8 @@ pub(super) fn scan(arguments: &Scan) -> Result<()> {
 pub(super) fn count(arguments: &Count) -> Result<()> {
     let (path, mut count) = (&arguments.directory, 0_u64);
     let range = Range::read(&arguments.range, arguments.coding.into())?;
-    DatabaseReader::open(path)?.walk(path, &range, false, |_, _| {
+    let reader = DatabaseReader::open(path, arguments.keyspace.name())?;
+    reader.walk(path, &range, false, |_, _| {
         count += 1;
         Ok(true)
     })?;

@@ -26,6 +26,7 @@ pub(super) fn stats(arguments: &Stats) -> Result<()> {
             "stats": figures.stats,
             "stalls": figures.stalls,
             "runs": figures.runs,
+            "keyspaces": figures.keyspaces,
             "leveldb_original_bytes": figures.original,
         });
         return print_json(&all.to_string());

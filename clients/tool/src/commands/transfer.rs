@@ -21,6 +21,7 @@ use crate::transfer::target::absolute;
 pub(super) fn dump(arguments: &Dump) -> Result<()> {
     let request = transfer::export::Export {
         directory: &arguments.directory,
+        keyspace: arguments.keyspace.name(),
         range: Range::read(&arguments.range, arguments.coding.into())?,
         format_name: "dump".to_owned(),
         inferred: String::new(),
@@ -36,6 +37,7 @@ pub(super) fn load(arguments: &Load) -> Result<()> {
     let mut source = FileFormat::Native.source(path)?;
     let request = transfer::import::Import {
         directory: &arguments.directory,
+        keyspace: arguments.keyspace.name(),
         what: format!("dump {}", source_key(path)),
         source_name: source_name(path),
         inferred: String::new(),
@@ -60,6 +62,7 @@ pub(super) fn export(arguments: &Export) -> Result<()> {
     let format = choice.format()?;
     let request = transfer::export::Export {
         directory: &arguments.directory,
+        keyspace: arguments.keyspace.name(),
         range: Range::read(&arguments.range, arguments.text.coding.into())?,
         format_name: format!("{format:?}"),
         inferred,
@@ -89,6 +92,7 @@ pub(super) fn import(arguments: &Import) -> Result<()> {
     let format = choice.format()?;
     let request = transfer::import::Import {
         directory: &arguments.directory,
+        keyspace: arguments.keyspace.name(),
         what: format!("{format:?} {}", source_key(path)),
         source_name: source_name(path),
         inferred,

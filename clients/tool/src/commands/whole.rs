@@ -1,15 +1,16 @@
 //! Commands on a whole database: `verify`, `compact`, `checkpoint`, `destroy`.
 
 use cairndb::ErrorKind;
+use serde_json::json;
 
-use super::leveldb;
+use super::{keyspaces, leveldb};
 use crate::arguments::{Checkpoint, Compact, Destroy, Verify};
-use crate::database::{leveldb_at, open_with, options_for, refuse_other_stores};
+use crate::database::{leveldb_at, open_to_read, open_with, options_for, refuse_other_stores};
 use crate::failure::{Failure, Result};
-use crate::orders;
 use crate::output::{counted, print};
 use crate::progress::watched;
 use crate::range::Range;
+use crate::space::Space;
 
 /// Reads and checks everything.
 pub(super) fn verify(arguments: &Verify) -> Result<()> {
@@ -19,20 +20,24 @@ pub(super) fn verify(arguments: &Verify) -> Result<()> {
     }
     let report = watched("verifying", || cairndb::verify(path, &options_for(path)));
     let report = report.map_err(Failure::of(path))?;
+    let names = open_to_read(path)?.keyspaces();
     let (tables, bytes, values) = (report.tables, report.bytes, report.values);
     let (entries, versions, in_log) = (report.entries, report.versions, report.log_versions);
     print([if arguments.json {
         format!(
             "{{\"tables\":{tables},\"entries\":{entries},\"versions\":{versions},\
-             \"bytes\":{bytes},\"values\":{values},\"log_versions\":{in_log}}}"
+             \"bytes\":{bytes},\"values\":{values},\"log_versions\":{in_log},\
+             \"keyspaces\":{}}}",
+            json!(names)
         )
     } else {
         format!(
-            "intact: {}; {} in {}, {in_log} in the log; {} in value files",
+            "intact: {}; {} in {}, {in_log} in the log; {} in value files{}",
             counted(entries, "entry", "entries"),
             counted(versions, "stored version", "stored versions"),
             counted(tables, "table", "tables"),
             counted(values, "value", "values"),
+            keyspaces::besides(&names)
         )
     }])
 }
@@ -41,9 +46,10 @@ pub(super) fn verify(arguments: &Verify) -> Result<()> {
 pub(super) fn compact(arguments: &Compact) -> Result<()> {
     let path = &arguments.directory;
     let range = Range::read(&arguments.range, arguments.coding.into())?;
-    range.check(&orders::order_of(path))?;
     let db = open_with(path, &options_for(path))?;
-    let compacted = watched("compacting", || db.compact_range(range.bounds()));
+    let space = Space::of(&db, path, arguments.keyspace.name())?;
+    range.check(&space.order(path))?;
+    let compacted = watched("compacting", || space.compact(range.bounds()));
     let closed = compacted.and_then(|()| db.close());
     closed.map_err(Failure::of(path))
 }

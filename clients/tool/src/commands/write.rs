@@ -13,6 +13,7 @@ use crate::coding::Coding;
 use crate::database::{open_with, options_for};
 use crate::failure::{Failure, Result};
 use crate::place::StorePlace;
+use crate::space::Space;
 use crate::store::Access;
 
 /// Limit of a value: the database's own.
@@ -34,11 +35,11 @@ pub(super) fn put(arguments: &Put) -> Result<()> {
         (None, None) => return Err(Failure::usage("a value is needed")),
     };
     match place {
-        StorePlace::Directory(path) => {
-            let mut batch = WriteBatch::new();
-            batch.put(&key, &value);
+        StorePlace::Directory(path, keyspace) => {
             let options = options_for(path).create_if_missing(arguments.create);
-            write(path, &options, &batch)
+            write(path, &options, keyspace, |space, batch| {
+                space.put(batch, &key, &value);
+            })
         }
         StorePlace::Url(url) => {
             let mut batch = Batch::new();
@@ -70,14 +71,16 @@ fn read_value(source: impl Read, name: &str) -> Result<Vec<u8>> {
 /// Deletes keys.
 pub(super) fn delete(arguments: &Delete) -> Result<()> {
     let coding = Coding::from(arguments.coding);
-    let (place, keys) = arguments.place();
+    let (place, keys) = arguments.place()?;
     match place {
-        StorePlace::Directory(path) => {
-            let mut batch = WriteBatch::new();
-            for key in keys {
-                batch.delete(&coding.decode("key", key)?);
-            }
-            write(path, &options_for(path), &batch)
+        StorePlace::Directory(path, keyspace) => {
+            let keys = keys.into_iter().map(|key| coding.decode("key", key));
+            let keys = keys.collect::<Result<Vec<_>>>()?;
+            write(path, &options_for(path), keyspace, |space, batch| {
+                for key in &keys {
+                    space.delete(batch, key);
+                }
+            })
         }
         StorePlace::Url(url) => {
             let mut batch = Batch::new();
@@ -90,9 +93,16 @@ pub(super) fn delete(arguments: &Delete) -> Result<()> {
 }
 
 /// Writes a batch, which survives power loss once the command has ended.
-fn write(path: &Path, options: &cairndb::Options, batch: &WriteBatch) -> Result<()> {
+fn write(
+    path: &Path,
+    options: &cairndb::Options,
+    keyspace: Option<&str>,
+    fill: impl FnOnce(&Space, &mut WriteBatch),
+) -> Result<()> {
     let db = open_with(path, options)?;
+    let mut batch = WriteBatch::new();
+    fill(&Space::of(&db, path, keyspace)?, &mut batch);
     let durable = WriteOptions::new().durability(Durability::Sync);
-    let written = db.write_with(batch, &durable).and_then(|()| db.close());
+    let written = db.write_with(&batch, &durable).and_then(|()| db.close());
     written.map_err(Failure::of(path))
 }

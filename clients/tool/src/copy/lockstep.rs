@@ -119,6 +119,7 @@ mod tests {
             store: Box::new(MemoryStore::new()),
             name: "memory:".to_owned(),
             identity: "memory:".to_owned(),
+            keyspaces: Vec::new(),
             directory: None,
         }
     }

@@ -29,6 +29,12 @@ pub(crate) struct Copied {
 /// Copies the entries of the range, and compares both stores.
 pub(crate) fn copy(job: &Copy, range: &Range) -> Result<Copied> {
     let source = open(FROM, &job.source, Access::Read)?;
+    if !source.keyspaces.is_empty() {
+        return Err(Failure::other(format!(
+            "{} has keyspaces, which stores have not: `cairn dump` and `cairn load` move them all",
+            source.name
+        )));
+    }
     let to = identity(TO, &job.target)?;
     if source.identity == to {
         return Err(Failure::usage(format!(

@@ -32,6 +32,8 @@ pub(crate) struct Opened {
     pub(crate) name: String,
     /// The name that is the same from every working directory, to be compared.
     pub(crate) identity: String,
+    /// Keyspaces of a database in files, which no store has.
+    pub(crate) keyspaces: Vec<String>,
     /// The directory of a database in files.
     pub(crate) directory: Option<PathBuf>,
 }
@@ -92,6 +94,7 @@ pub(crate) fn open(role: &str, url: &str, access: Access) -> Result<Opened> {
                 store,
                 identity: name.clone(),
                 name,
+                keyspaces: Vec::new(),
                 directory: None,
             })
         }
@@ -152,8 +155,10 @@ fn open_file(role: &str, url: &str, address: &Address, access: Access) -> Result
         Access::Write => options,
         Access::Create => options.create_if_missing(true),
     };
+    let db = open_with(path, &options)?;
     Ok(Opened {
-        store: Box::new(open_with(path, &options)?),
+        keyspaces: db.keyspaces(),
+        store: Box::new(db),
         name: format!("file:{}", path.display()),
         identity: identity(role, url)?,
         directory: Some(path.to_owned()),

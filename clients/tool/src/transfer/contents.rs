@@ -26,19 +26,25 @@ impl Contents {
     /// Adds an entry.
     #[inline]
     pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
+        self.add_in(0, key, value);
+    }
+
+    /// Adds an entry of the keyspace whose name has the hash `keyspace`; 0 is the default one.
+    #[inline]
+    pub(crate) fn add_in(&mut self, keyspace: u64, key: &[u8], value: &[u8]) {
         let entry = of_entry(key, value);
         self.entries += 1;
         self.bytes += entry.bytes;
-        self.hash = self.hash.wrapping_add(entry.hash);
+        self.hash = self.hash.wrapping_add(entry.hash ^ keyspace);
     }
 
     /// Takes out an entry that was added.
-    pub(crate) fn remove(&mut self, key: &[u8], value: &[u8]) {
+    pub(crate) fn remove_in(&mut self, keyspace: u64, key: &[u8], value: &[u8]) {
         let entry = of_entry(key, value);
         debug_assert!(self.entries > 0 && self.bytes >= entry.bytes);
         self.entries = self.entries.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(entry.bytes);
-        self.hash = self.hash.wrapping_sub(entry.hash);
+        self.hash = self.hash.wrapping_sub(entry.hash ^ keyspace);
     }
 }
 
@@ -56,7 +62,7 @@ mod tests {
         other.add(b"x", b"");
         other.add(b"a", b"1");
         assert_ne!(one, other);
-        other.remove(b"x", b"");
+        other.remove_in(0, b"x", b"");
         assert_eq!(one, other);
         let mut divided = Contents::default();
         divided.add(b"a1", b"");

@@ -9,20 +9,20 @@
 
 use std::path::Path;
 
+use cairndb::WriteBatch;
 use cairndb::leveldb::Order;
-use cairndb::{Db, WriteBatch};
 use serde::{Deserialize, Serialize};
 
 use super::contents::Contents;
 use super::saved::{Saved, base64, beside};
 use super::skipped::Skipped;
-use super::source::{EntrySource, Step};
+use super::source::{EntrySource, KeyspaceSpec, Step};
 use crate::arguments::transfer::ResumeArguments;
 use crate::database::{contents_of, open_with, options_for};
 use crate::failure::{Failure, Result};
-use crate::orders;
 use crate::output::{counted, print};
 use crate::progress::Progress;
+use crate::space::Space;
 
 /// Bytes of a batch.
 const BATCH_BYTES: usize = 1 << 20;
@@ -30,6 +30,9 @@ const BATCH_BYTES: usize = 1 << 20;
 /// What is to be imported.
 pub(crate) struct Import<'a> {
     pub(crate) directory: &'a Path,
+    /// The keyspace that takes the entries, unless the source has keyspaces; `None` is the default
+    /// one.
+    pub(crate) keyspace: Option<&'a str>,
     /// The format and what it is read from, as saved to be compared.
     pub(crate) what: String,
     /// What messages call the source.
@@ -42,11 +45,20 @@ pub(crate) struct Import<'a> {
     pub(crate) resume: &'a ResumeArguments,
 }
 
+impl Import<'_> {
+    /// Returns what a saved import is compared by.
+    fn identity(&self) -> (&str, Option<&str>) {
+        (&self.what, self.keyspace)
+    }
+}
+
 /// How far an import is.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct ImportState {
     /// The source and its format.
     what: String,
+    #[serde(default)]
+    keyspace: Option<String>,
     /// The entries of the source up to the position.
     read: Contents,
     /// What the database holds there.
@@ -60,6 +72,12 @@ struct ImportState {
 /// Imports entries.
 pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<()> {
     let directory = request.directory;
+    if request.keyspace.is_some() && source.has_keyspaces() {
+        return Err(Failure::usage(format!(
+            "{} has keyspaces of its own; leave --keyspace out",
+            request.source_name
+        )));
+    }
     let saved = Saved::at(beside(directory, ".cairn-import"));
     // What an interrupted import has put may be replaced; other entries may not.
     let may_add = request.add || request.resume.restart && saved.path().exists();
@@ -71,7 +89,7 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
     };
     if begun
         .as_ref()
-        .is_some_and(|state| state.what != request.what)
+        .is_some_and(|state| (&*state.what, state.keyspace.as_deref()) != request.identity())
     {
         return Err(Failure::other(format!(
             "{} was left by another import, or with other options; finish that one, or begin again \
@@ -80,9 +98,10 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
         )));
     }
     let db = open_with(directory, &options_for(directory).create_if_missing(true))?;
+    let space = Space::of(&db, directory, request.keyspace)?;
     let mut importer = match begun {
-        Some(state) => Importer::resume(request, &saved, db, state)?,
-        None => Importer::begin(request, &saved, db, may_add)?,
+        Some(state) => Importer::resume(request, &saved, space, state)?,
+        None => Importer::begin(request, &saved, space, may_add)?,
     };
     let skipped = importer.take_all(source);
     if skipped.is_err() && !importer.has_written {
@@ -111,7 +130,10 @@ fn report(request: &Import, (read, held): (Contents, Contents), skipped: &Skippe
 struct Importer<'a> {
     request: &'a Import<'a>,
     saved: &'a Saved,
-    db: Db,
+    /// The current keyspace.
+    space: Space,
+    /// The hash of its name, and of that in the source.
+    hashes: [u64; 2],
     order: Order,
     batch: WriteBatch,
     state: ImportState,
@@ -130,12 +152,18 @@ struct Importer<'a> {
 }
 
 impl<'a> Importer<'a> {
-    fn new(request: &'a Import<'a>, saved: &'a Saved, db: Db, state: ImportState) -> Importer<'a> {
+    fn new(
+        request: &'a Import<'a>,
+        saved: &'a Saved,
+        space: Space,
+        state: ImportState,
+    ) -> Importer<'a> {
         Importer {
             request,
             saved,
-            db,
-            order: orders::order_of(request.directory),
+            hashes: [space.hash(), 0],
+            order: space.order(request.directory),
+            space,
             batch: WriteBatch::new(),
             largest: state.largest.clone().unwrap_or_default(),
             saved_bytes: state.read.bytes,
@@ -152,29 +180,36 @@ impl<'a> Importer<'a> {
     fn begin(
         request: &'a Import<'a>,
         saved: &'a Saved,
-        db: Db,
+        space: Space,
         may_add: bool,
     ) -> Result<Importer<'a>> {
         let mut state = ImportState {
             what: request.what.clone(),
+            keyspace: request.keyspace.map(str::to_owned),
             ascends: true,
             ..ImportState::default()
         };
-        if let Some(last) = last_key(request, &db)? {
-            if !may_add {
+        let directory = request.directory;
+        state.largest = last_key(request, &space)?;
+        let all = Space::all(&space.db, directory)?;
+        let last_keys = all.iter().map(|space| last_key(request, space));
+        let is_used = last_keys.collect::<Result<Vec<_>>>()?;
+        let is_used = is_used.iter().any(Option::is_some);
+        if is_used {
+            let is_taken = request.keyspace.is_none() || state.largest.is_some();
+            if is_taken && !may_add {
                 return Err(Failure::other(format!(
                     "{} holds entries already; pass --add to add to them and to replace those with \
                      the same keys",
                     request.directory.display()
                 )));
             }
-            state.expected = contents_of(&db, request.directory)?;
-            state.largest = Some(last);
+            state.expected = contents_of(&space.db, directory)?;
         }
         saved.save(&state)?;
-        let mut importer = Importer::new(request, saved, db, state);
+        let mut importer = Importer::new(request, saved, space, state);
         // The entries of an interrupted import can only be replaced while its file is there.
-        importer.has_written = importer.state.largest.is_some() && !request.add;
+        importer.has_written = is_used && !request.add;
         Ok(importer)
     }
 
@@ -182,10 +217,10 @@ impl<'a> Importer<'a> {
     fn resume(
         request: &'a Import<'a>,
         saved: &'a Saved,
-        db: Db,
+        space: Space,
         state: ImportState,
     ) -> Result<Importer<'a>> {
-        let mut importer = Importer::new(request, saved, db, state);
+        let mut importer = Importer::new(request, saved, space, state);
         importer.continues = true;
         (importer.is_resumed, importer.has_written) = (true, true);
         if !importer.state.ascends {
@@ -197,12 +232,43 @@ impl<'a> Importer<'a> {
     /// Counts what the database holds, so that from here on every key is looked up that may be
     /// among it.
     fn count_again(&mut self) -> Result<()> {
-        self.state.expected = contents_of(&self.db, self.request.directory)?;
-        let last = last_key(self.request, &self.db)?;
+        self.state.expected = contents_of(&self.space.db, self.request.directory)?;
+        self.is_resumed = false;
+        self.find_largest()
+    }
+
+    /// Finds the largest key of the keyspace.
+    fn find_largest(&mut self) -> Result<()> {
+        let last = last_key(self.request, &self.space)?;
         self.largest = last.clone().unwrap_or_default();
         self.state.largest = last;
-        self.is_resumed = false;
         Ok(())
+    }
+
+    /// Goes to a keyspace of the source, and creates it. What precedes a saved position
+    /// `is_known`.
+    fn enter(&mut self, spec: Option<&KeyspaceSpec>, is_known: bool) -> Result<()> {
+        let (directory, name) = (self.request.directory, self.request.keyspace);
+        self.write()?;
+        let db = self.space.db.clone();
+        self.space = match spec {
+            None => Space::of(&db, directory, name)?,
+            Some(spec) => {
+                self.has_written = true;
+                Space::made(&db, directory, &spec.name, &spec.options)?
+            }
+        };
+        self.order = self.space.order(directory);
+        let hash = self.space.hash();
+        self.hashes = [hash, if spec.is_some() { hash } else { 0 }];
+        if is_known {
+            return Ok(());
+        }
+        if self.is_resumed {
+            self.state.ascends = false;
+            return self.count_again();
+        }
+        self.find_largest()
     }
 
     /// Puts all entries of the source. Returns what was skipped.
@@ -212,13 +278,16 @@ impl<'a> Importer<'a> {
         loop {
             match source.advance()? {
                 Step::End => break,
+                Step::Keyspace(spec) => {
+                    self.enter(spec.as_ref(), read.entries < self.known.entries)?;
+                }
                 Step::Bad(lines, _) if self.request.skip_bad => skipped.add(lines),
                 Step::Bad(lines, reason) => {
                     self.save()?;
                     return Err(self.refusal(lines, &reason));
                 }
                 Step::Entry(key, value) if read.entries < self.known.entries => {
-                    read.add(key, value);
+                    read.add_in(self.hashes[1], key, value);
                     if read.entries == self.known.entries && read != self.known {
                         return Err(self.other_source());
                     }
@@ -261,9 +330,9 @@ impl<'a> Importer<'a> {
             self.largest.clear();
             self.largest.extend_from_slice(key);
         }
-        self.state.expected.add(key, value);
-        self.state.read.add(key, value);
-        self.batch.put(key, value);
+        self.state.expected.add_in(self.hashes[0], key, value);
+        self.state.read.add_in(self.hashes[1], key, value);
+        self.space.put(&mut self.batch, key, value);
         if self.batch.byte_len() >= BATCH_BYTES {
             self.write()?;
             if self.state.read.bytes - self.saved_bytes >= self.request.resume.save_every {
@@ -280,9 +349,11 @@ impl<'a> Importer<'a> {
             self.count_again()?;
         }
         self.state.ascends = false;
-        let found = self.db.get_into(key, &mut self.old_value);
+        let found = self.space.get_into(key, &mut self.old_value);
         if found.map_err(Failure::of(self.request.directory))? {
-            self.state.expected.remove(key, &self.old_value);
+            self.state
+                .expected
+                .remove_in(self.hashes[0], key, &self.old_value);
         }
         Ok(())
     }
@@ -292,7 +363,7 @@ impl<'a> Importer<'a> {
             return Ok(());
         }
         self.has_written = true;
-        let written = self.db.write(&self.batch);
+        let written = self.space.db.write(&self.batch);
         self.batch.clear();
         written.map_err(Failure::of(self.request.directory))
     }
@@ -300,7 +371,7 @@ impl<'a> Importer<'a> {
     /// Makes what was put durable, and saves the position.
     fn save(&mut self) -> Result<()> {
         self.write()?;
-        let synced = self.db.sync();
+        let synced = self.space.db.sync();
         synced.map_err(Failure::of(self.request.directory))?;
         if let Some(largest) = &mut self.state.largest {
             largest.clone_from(&self.largest);
@@ -314,8 +385,9 @@ impl<'a> Importer<'a> {
     fn finish(mut self) -> Result<(Contents, Contents)> {
         self.write()?;
         let directory = self.request.directory;
-        self.db.sync().map_err(Failure::of(directory))?;
-        let held = contents_of(&self.db, directory)?;
+        let db = &self.space.db;
+        db.sync().map_err(Failure::of(directory))?;
+        let held = contents_of(db, directory)?;
         let expected = self.state.expected;
         if held != expected {
             let cause = if self.continues {
@@ -334,15 +406,15 @@ impl<'a> Importer<'a> {
                 expected.hash
             )));
         }
-        self.db.close().map_err(Failure::of(directory))?;
+        db.close().map_err(Failure::of(directory))?;
         self.saved.remove()?;
         Ok((self.state.read, held))
     }
 }
 
-/// Returns the last key of the database.
-fn last_key(request: &Import, db: &Db) -> Result<Option<Vec<u8>>> {
-    let mut cursor = db.cursor();
+/// Returns the last key of a keyspace.
+fn last_key(request: &Import, space: &Space) -> Result<Option<Vec<u8>>> {
+    let mut cursor = space.cursor();
     let sought = cursor.seek_to_last();
     sought.map_err(Failure::of(request.directory))?;
     Ok(cursor.valid().then(|| cursor.key().to_vec()))

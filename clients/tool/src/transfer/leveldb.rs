@@ -69,7 +69,7 @@ impl EntrySource for LevelDbSource {
 
 /// Exports entries to a directory.
 pub(crate) fn export(request: &Export) -> Result<()> {
-    let reader = &DatabaseReader::open(request.directory)?;
+    let reader = &DatabaseReader::open(request.directory, request.keyspace)?;
     let ExportTarget::Made(made) = &ExportTarget::of(request.target)? else {
         let message = "the format leveldb needs the name of a directory to make";
         return Err(Failure::usage(message));
@@ -91,7 +91,11 @@ pub(crate) fn export(request: &Export) -> Result<()> {
         compare_database(request, reader, &found)?;
     }
     made.finish()?;
-    report(request, &found)
+    let left_out = match request.keyspace {
+        None => reader.keyspaces(),
+        Some(_) => Vec::new(),
+    };
+    report(request, &found, &left_out)
 }
 
 /// Writes what is missing. Returns what the whole holds.

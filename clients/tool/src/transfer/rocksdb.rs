@@ -1,13 +1,15 @@
-//! The column families of a RocksDB database, one after the other, each with a prefix before its
-//! keys.
+//! The column families of a RocksDB database, one after the other: each is a keyspace, or has a
+//! prefix before its keys.
 
 use std::path::{Path, PathBuf};
 
+use cairndb::KeyspaceOptions;
 use cairndb_foreign::{ForeignError, RocksCursor, RocksDb, rocksdb_families};
 
 use super::formats::encoder::check_lengths;
 use super::formats::families::{Families, Family};
-use super::source::{EntrySource, Step};
+use super::source::{EntrySource, KeyspaceSpec, Step};
+use crate::escape::escaped;
 use crate::failure::{Failure, Result};
 
 /// An open database and its families.
@@ -50,19 +52,15 @@ fn failure(path: &Path, error: &ForeignError) -> Failure {
 }
 
 impl RocksDatabase {
-    /// Opens the families that were chosen; all of them if there was no choice. A database of one
-    /// family then has no prefix, and otherwise each has its name and `/`.
+    /// Opens the families that were chosen; all of them if there was no choice.
     pub(crate) fn open(path: &Path, chosen: &Families) -> Result<RocksDatabase> {
         let messages = Messages::new()?;
         let failed = |error: ForeignError| failure(path, &error);
         let names = rocksdb_families(path, &messages.0).map_err(failed)?;
-        let families: Vec<Family> = if !chosen.is_empty() {
-            chosen.chosen().to_vec()
-        } else if let [only] = &*names {
-            let (name, prefix) = (only.clone(), Vec::new());
-            vec![Family { name, prefix }]
-        } else {
+        let families: Vec<Family> = if chosen.is_empty() {
             names.iter().map(|name| Family::named(name)).collect()
+        } else {
+            chosen.chosen().to_vec()
         };
         chosen.check(&path.display().to_string(), "column family", &names)?;
         let opened: Vec<Vec<u8>> = families.iter().map(|family| family.name.clone()).collect();
@@ -81,6 +79,7 @@ impl RocksDatabase {
             of: self,
             next_family: 0,
             cursor: None,
+            has_begun: false,
             key: Vec::new(),
             prefix_len: 0,
         }
@@ -92,39 +91,59 @@ pub(crate) struct RocksSource<'a> {
     of: &'a RocksDatabase,
     next_family: usize,
     cursor: Option<RocksCursor<'a>>,
+    /// Whether the current entry of the cursor was taken.
+    has_begun: bool,
     /// The prefix of the family and the current key.
     key: Vec<u8>,
     prefix_len: usize,
 }
 
 impl RocksSource<'_> {
-    /// Begins the next family. Returns whether there is one.
-    fn begin_family(&mut self) -> Result<bool> {
+    /// Begins the next family. Returns its keyspace, or that there is none left.
+    fn begin_family(&mut self) -> Result<Step<'static>> {
         let Some(family) = self.of.families.get(self.next_family) else {
-            return Ok(false);
+            return Ok(Step::End);
         };
+        self.has_begun = false;
         self.cursor = self.of.database.cursor(self.next_family);
         self.next_family += 1;
-        self.key.clone_from(&family.prefix);
+        self.key.clear();
+        if family.has_prefix {
+            self.key.extend_from_slice(&family.prefix);
+        }
         self.prefix_len = self.key.len();
         if let Some(cursor) = &mut self.cursor {
             let sought = cursor.seek_to_first();
             sought.map_err(|error| failure(&self.of.path, &error))?;
         }
-        Ok(true)
+        if family.is_default_keyspace() {
+            return Ok(Step::Keyspace(None));
+        }
+        let name = String::from_utf8(family.name.clone()).map_err(|_| {
+            let name = escaped(&family.name);
+            Failure::other(format!(
+                "the column family \"{name}\" cannot be a keyspace, whose name is UTF-8; import it \
+                 with a prefix: --family NAME=PREFIX"
+            ))
+        })?;
+        let options = KeyspaceOptions::new();
+        Ok(Step::Keyspace(Some(KeyspaceSpec { name, options })))
     }
 }
 
 impl EntrySource for RocksSource<'_> {
+    fn has_keyspaces(&self) -> bool {
+        self.of.families.iter().any(|it| !it.is_default_keyspace())
+    }
+
     fn advance(&mut self) -> Result<Step<'_>> {
-        if let Some(cursor) = &mut self.cursor {
+        if let Some(cursor) = self.cursor.as_mut().filter(|_| self.has_begun) {
             let moved = cursor.next();
             moved.map_err(|error| failure(&self.of.path, &error))?;
         }
-        while !self.cursor.as_ref().is_some_and(RocksCursor::valid) {
-            if !self.begin_family()? {
-                return Ok(Step::End);
-            }
+        self.has_begun = true;
+        if !self.cursor.as_ref().is_some_and(RocksCursor::valid) {
+            return self.begin_family();
         }
         self.key.truncate(self.prefix_len);
         let Some(cursor) = &self.cursor else {

@@ -5,6 +5,7 @@ mod bad_input;
 mod foreign_text;
 #[cfg(target_os = "linux")]
 mod full_disk;
+mod keyspaces;
 mod kills;
 mod leveldb;
 mod options;

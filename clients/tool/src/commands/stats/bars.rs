@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::figures::{Figures, Files};
+use crate::commands::keyspaces;
 use crate::failure::{ORIGINAL, Result};
 use crate::output::{Output, counted, size};
 use crate::terminal;
@@ -134,6 +135,9 @@ pub(super) fn print(figures: &Figures, output: &mut Output) -> Result<()> {
     if figures.original.is_some() {
         let advice = "`cairn upgrade --drop-original` removes them";
         output.text(&format!("CairnDB does not use LevelDB's files; {advice}"))?;
+    }
+    if let Some(text) = keyspaces::besides(&figures.keyspaces).strip_prefix("; ") {
+        output.text(text)?;
     }
     let stalls = stalls(&figures.stalls);
     stalls.iter().try_for_each(|line| output.text(line))

@@ -64,6 +64,8 @@ pub(super) struct Figures {
     pub(super) stalls: Value,
     /// The runs, from the newest.
     pub(super) runs: Value,
+    /// Names of the keyspaces besides the default one.
+    pub(super) keyspaces: Vec<String>,
     /// Bytes of LevelDB's files; `None` if the database was not converted or they were removed.
     pub(super) original: Option<u64>,
 }
@@ -77,6 +79,7 @@ impl Figures {
             stats: property(db, "cairndb.stats")?,
             stalls: property(db, "cairndb.stalls")?,
             runs: property(db, "cairndb.runs")?,
+            keyspaces: db.keyspaces(),
             original: original_bytes(path).map_err(Failure::of(path))?,
         })
     }

@@ -72,6 +72,10 @@ pub(super) fn table_row<'a>(kind: &'static str, table: &'a TableRecord) -> Row<'
         .number("seq_max", table.seq_max)
         .bytes("first", &table.smallest)
         .bytes("last", &table.largest);
+    let row = match table.section {
+        0 => row,
+        section => row.number("section", section.into()),
+    };
     let large: u64 = table.value_refs.iter().map(|(_, bytes)| bytes).sum();
     let row = match large {
         0 => row,
@@ -109,6 +113,7 @@ fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<()> {
     }
     append_segments(edit, &mut rows);
     append_values(edit, &mut rows);
+    append_keyspaces(edit, &mut rows);
     if let Some(close) = &edit.clean_close {
         rows.push(Row::new("clean_close").number("last_seq", close.last_seq));
         rows.extend(close.log_ends.iter().map(|(segment, end)| {
@@ -117,6 +122,28 @@ fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<()> {
         }));
     }
     rows.iter().try_for_each(|row| printer.row(1, row))
+}
+
+fn append_keyspaces(edit: &VersionEdit, rows: &mut Vec<Row<'_>>) {
+    for keyspace in &edit.created_keyspaces {
+        let row = Row::new("created_keyspace").number("number", keyspace.number.into());
+        let mut row = row.text("name", escaped(keyspace.name.as_bytes()));
+        let texts = [
+            ("comparator", &keyspace.comparator),
+            ("merge_operator", &keyspace.merge_operator),
+        ];
+        for (kind, text) in texts {
+            row = match text {
+                Some(text) => row.text(kind, escaped(text.as_bytes())),
+                None => row,
+            };
+        }
+        rows.push(row);
+    }
+    let dropped = edit.dropped_keyspaces.iter();
+    rows.extend(
+        dropped.map(|number| Row::new("dropped_keyspace").number("number", (*number).into())),
+    );
 }
 
 fn append_segments(edit: &VersionEdit, rows: &mut Vec<Row<'_>>) {

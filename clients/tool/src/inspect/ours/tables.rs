@@ -72,7 +72,10 @@ fn by_run(state: &ManifestState) -> Vec<(u64, Vec<&TableRecord>)> {
     let order = state.comparator.as_deref().and_then(orders::find);
     if let Some(order) = order {
         for tables in groups.values_mut() {
-            tables.sort_by(|a, b| order.compare(&a.smallest, &b.smallest));
+            tables.sort_by(|a, b| {
+                let sections = a.section.cmp(&b.section);
+                sections.then_with(|| order.compare(&a.smallest, &b.smallest))
+            });
         }
     }
     let mut take = |run: u64| Some((run, groups.remove(&run)?));

@@ -77,7 +77,7 @@ fn append_field(field: &[u8], delimiter: u8, out: &mut Vec<u8>) {
 }
 
 impl Encoder for CsvEncoder {
-    fn begin(&mut self, _: u64, out: &mut Vec<u8>) {
+    fn begin(&mut self, _: u64, _: bool, out: &mut Vec<u8>) {
         let ([key, value], delimiter) = (self.form.header(), self.form.delimiter);
         append_field(key, delimiter, out);
         out.push(delimiter);
@@ -361,6 +361,7 @@ mod tests {
         loop {
             match source.advance().unwrap() {
                 Step::Entry(..) => entries += 1,
+                Step::Keyspace(_) => {}
                 Step::Bad(lines, _) => bad.extend(lines),
                 Step::End => return (entries, bad, source.examined),
             }

@@ -3,11 +3,16 @@
 use cairndb_base::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
 use crate::transfer::contents::Contents;
+use crate::transfer::source::KeyspaceSpec;
 
 /// Appends entries to a buffer.
 pub(crate) trait Encoder {
-    /// Appends what precedes the first entry. `room` is an estimate of what another store needs.
-    fn begin(&mut self, _room: u64, _out: &mut Vec<u8>) {}
+    /// Appends what precedes the first entry. `room` is an estimate of what another store needs;
+    /// without keyspaces, [`Encoder::keyspace`] is not called.
+    fn begin(&mut self, _room: u64, _has_keyspaces: bool, _out: &mut Vec<u8>) {}
+
+    /// Begins a keyspace.
+    fn keyspace(&mut self, _spec: &KeyspaceSpec, _out: &mut Vec<u8>) {}
 
     fn entry(&mut self, key: &[u8], value: &[u8], out: &mut Vec<u8>);
 

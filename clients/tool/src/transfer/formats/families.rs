@@ -8,6 +8,9 @@ use crate::coding::Coding;
 use crate::escape::typed;
 use crate::failure::{Failure, Result};
 
+/// The family of RocksDB that is the default keyspace.
+const DEFAULT: &[u8] = b"default";
+
 /// The families that were chosen; none if there was no choice.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Families {
@@ -19,6 +22,8 @@ pub(crate) struct Families {
 pub(crate) struct Family {
     pub(crate) name: Vec<u8>,
     pub(crate) prefix: Vec<u8>,
+    /// Whether the prefix was given. Without one, a family of RocksDB is a keyspace.
+    pub(crate) has_prefix: bool,
 }
 
 impl Family {
@@ -27,7 +32,13 @@ impl Family {
         Family {
             name: name.to_vec(),
             prefix: [name, b"/"].concat(),
+            has_prefix: false,
         }
+    }
+
+    /// Returns whether its entries go to the default keyspace.
+    pub(crate) fn is_default_keyspace(&self) -> bool {
+        self.has_prefix || self.name == DEFAULT
     }
 }
 
@@ -45,6 +56,7 @@ impl Families {
                     Family {
                         name: name.to_vec(),
                         prefix: Coding::Text.decode("prefix of --family", prefix)?,
+                        has_prefix: true,
                     }
                 }
             };

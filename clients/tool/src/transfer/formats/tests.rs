@@ -1,15 +1,18 @@
 //! Tests of the formats without a database: golden bytes, and texts at the ends of the buffer.
 
+use cairndb::{Compression, KeyspaceOptions};
+use cairndb_base::hash64;
+
 use super::*;
 use crate::coding::Coding;
 use crate::transfer::contents::Contents;
-use crate::transfer::source::Step;
+use crate::transfer::source::{KeyspaceSpec, Step};
 
 /// Encodes entries.
 fn encoded(format: &FileFormat, entries: &[(&[u8], &[u8])]) -> Vec<u8> {
     let (mut encoder, mut out) = (format.encoder(), Vec::new());
     let mut contents = Contents::default();
-    encoder.begin(0, &mut out);
+    encoder.begin(0, false, &mut out);
     for (key, value) in entries {
         encoder.entry(key, value, &mut out);
         contents.add(key, value);
@@ -44,6 +47,7 @@ fn decoded(format: &FileFormat, bytes: &[u8]) -> Vec<Option<(Vec<u8>, Vec<u8>)>>
         match source.advance().unwrap() {
             Step::Entry(key, value) => entries.push(Some((key.to_vec(), value.to_vec()))),
             Step::Bad(..) => entries.push(None),
+            Step::Keyspace(_) => {}
             Step::End => break,
         }
     }
@@ -71,6 +75,45 @@ fn a_dump_has_the_golden_bytes() {
     let found = decoded(&FileFormat::Native, &expected);
     let entries = entries.map(|(key, value)| Some((key.to_vec(), value.to_vec())));
     assert_eq!(found, entries);
+}
+
+#[test]
+fn a_dump_with_keyspaces_has_the_golden_bytes() {
+    let text = include_str!("../../../../../testdata/golden/dump-v2.hex");
+    let (mut encoder, mut out) = (FileFormat::Native.encoder(), Vec::new());
+    let mut contents = Contents::default();
+    encoder.begin(0, true, &mut out);
+    encoder.entry(b"apple", b"red", &mut out);
+    contents.add(b"apple", b"red");
+    let options = KeyspaceOptions::new()
+        .comparator("example.order")
+        .compression(Compression::None)
+        .value_bytes(8);
+    let name = "stones".to_owned();
+    let spec = KeyspaceSpec { name, options };
+    encoder.keyspace(&spec, &mut out);
+    encoder.entry(b"apple", b"", &mut out);
+    contents.add_in(hash64(b"stones"), b"apple", b"");
+    encoder.end(&contents, &mut out);
+    assert_eq!(out, golden(text));
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("file");
+    std::fs::write(&path, out).unwrap();
+    let mut source = FileFormat::Native.source(Some(&path)).unwrap();
+    let mut steps = Vec::new();
+    loop {
+        steps.push(match source.advance().unwrap() {
+            Step::Keyspace(Some(found)) => {
+                assert_eq!(format!("{found:?}"), format!("{spec:?}"));
+                found.name
+            }
+            Step::Entry(key, value) => format!("{key:?}{value:?}"),
+            Step::End => break,
+            other => panic!("{other:?}"),
+        });
+    }
+    assert_eq!(steps.len(), 3);
+    assert_eq!(steps[1], "stones");
 }
 
 #[test]

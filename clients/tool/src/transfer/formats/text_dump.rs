@@ -93,7 +93,7 @@ fn append_print(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 impl Encoder for DumpEncoder {
-    fn begin(&mut self, room: u64, out: &mut Vec<u8>) {
+    fn begin(&mut self, room: u64, _: bool, out: &mut Vec<u8>) {
         let form = match self.1 {
             Form::ByteValue => "bytevalue",
             Form::Print => "print",

@@ -59,7 +59,7 @@ fn random_databases_are_imported_and_not_changed() {
 }
 
 #[test]
-fn each_family_has_a_prefix() {
+fn each_family_is_a_keyspace_or_has_a_prefix() {
     if !is_installed() {
         return;
     }
@@ -71,12 +71,18 @@ fn each_family_has_a_prefix() {
     let keys = |options: &str| {
         let _ = std::fs::remove_dir_all(at.join("to"));
         cairn(at, &format!("import @to @rocks --format=rocksdb {options}")).done();
-        cairn(at, "scan @to --keys-only").done()
+        let scan = |line: &str| cairn(at, &format!("scan @to --keys-only {line}")).done();
+        let names = cairn(at, "keyspaces @to").done();
+        let names = names.lines().map(|name| format!("--keyspace {name}"));
+        [scan("")]
+            .into_iter()
+            .chain(names.map(|name| scan(&name)))
+            .collect::<Vec<_>>()
     };
-    assert_eq!(keys(""), "default/a\nfruit/apple\n");
-    assert_eq!(keys("--family fruit"), "fruit/apple\n");
+    assert_eq!(keys(""), ["a\n", "apple\n"]);
+    assert_eq!(keys("--family fruit"), ["", "apple\n"]);
     let found = keys("--family default= --family fruit=f\\x00");
-    assert_eq!(found, "a\nf\\x00apple\n");
+    assert_eq!(found, ["a\nf\\x00apple\n"]);
     let missing = cairn(at, "import @other @rocks --format=rocksdb --family stone");
     missing.failed(2, &["no column family `stone`", "default, fruit"]);
     assert!(!at.join("other").exists());
