@@ -101,6 +101,11 @@ pub trait Engine: Sync {
         true
     }
 
+    /// Returns whether a store has named keyspaces: sets of keys that are dropped as a whole.
+    fn keyspaces(&self) -> bool {
+        false
+    }
+
     /// Returns where the store runs. Rows of a store outside this process are labelled, and not
     /// compared in costs of this machine.
     fn placement(&self) -> Placement {
@@ -129,7 +134,8 @@ pub trait Engine: Sync {
         asked.into()
     }
 
-    /// Opens `dir`, which exists, creating a store in it if it is empty.
+    /// Opens `dir`, which exists, creating a store in it if it is empty, and those of
+    /// [`Settings::keyspace_names`] that it does not have.
     ///
     /// # Errors
     /// The engine's error.
@@ -164,6 +170,15 @@ pub trait Store: Sync + Sized {
     /// The engine's error.
     fn flush(&mut self) -> Result<(), Fault> {
         Err(lacks("flush"))
+    }
+
+    /// Drops a keyspace by its position in [`Settings::keyspace_names`]. Called only if
+    /// [`Engine::keyspaces`] is true, once for each.
+    ///
+    /// # Errors
+    /// The engine's error.
+    fn drop_keyspace(&mut self, _index: u32) -> Result<(), Fault> {
+        Err(lacks("keyspaces"))
     }
 
     /// Waits for background work if the engine can; returns how the harness should continue. By
@@ -230,6 +245,15 @@ pub trait Session {
     type Cursor<'c>: Cursor
     where
         Self: 'c;
+
+    /// Selects the keyspace of the following calls by its position in
+    /// [`Settings::keyspace_names`]. Called only if [`Engine::keyspaces`] is true.
+    ///
+    /// # Errors
+    /// The engine's error.
+    fn enter(&mut self, _keyspace: u32) -> Result<(), Fault> {
+        Err(lacks("keyspaces"))
+    }
 
     /// Stores one entry.
     ///

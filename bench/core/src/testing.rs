@@ -1,6 +1,8 @@
 //! An engine for this crate's own tests: an in-memory map, correct or with a chosen defect.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,6 +37,10 @@ pub(crate) enum Defect {
     Panics,
     /// Every compaction fails with an error.
     FailsToCompact,
+    /// All keyspaces are one.
+    MixesKeyspaces,
+    /// A dropped keyspace stays.
+    KeepsDropped,
 }
 
 const EVERY: u64 = 10_000;
@@ -88,6 +94,10 @@ impl<'e> Engine for &'e FaultyEngine {
         "1".into()
     }
 
+    fn keyspaces(&self) -> bool {
+        true
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.able
     }
@@ -139,9 +149,23 @@ impl<'e> Store for FaultyStore<'e> {
     fn session(&self, _role: Role) -> Result<FaultySession<'e>, Fault> {
         Ok(FaultySession {
             engine: self.engine,
+            keyspace: Vec::new(),
             batch: Vec::new(),
             calls: 0,
         })
+    }
+
+    fn drop_keyspace(&mut self, index: u32) -> Result<(), Fault> {
+        let mut map = self.engine.map.lock().expect("no panic");
+        let prefix = index.to_le_bytes();
+        if self.engine.defect != Defect::KeepsDropped {
+            map.1.retain(|key, _| !key.starts_with(&prefix));
+        }
+        // The harness counts the flushes.
+        let mut marker = File::create(map.0.join("dropped")).expect("writable");
+        marker.write_all(&prefix).expect("writable");
+        marker.sync_all().expect("synced");
+        Ok(())
     }
 
     fn compact(&mut self) -> Result<(), Fault> {
@@ -164,6 +188,8 @@ impl<'e> Store for FaultyStore<'e> {
 #[derive(Debug)]
 pub(crate) struct FaultySession<'e> {
     engine: &'e FaultyEngine,
+    /// Prefix of the stored keys.
+    keyspace: Vec<u8>,
     batch: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     calls: u64,
 }
@@ -177,6 +203,10 @@ impl FaultySession<'_> {
         self.calls.is_multiple_of(EVERY)
     }
 
+    fn stored(&self, key: &[u8]) -> Vec<u8> {
+        [&self.keyspace, key].concat()
+    }
+
     fn with<R>(&self, run: impl FnOnce(&mut Map) -> R) -> R {
         run(&mut self.engine.map.lock().expect("no panic").1)
     }
@@ -188,19 +218,28 @@ impl Session for FaultySession<'_> {
     where
         Self: 'c;
 
+    fn enter(&mut self, keyspace: u32) -> Result<(), Fault> {
+        if self.engine.defect != Defect::MixesKeyspaces {
+            self.keyspace = keyspace.to_le_bytes().to_vec();
+        }
+        Ok(())
+    }
+
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        let key = self.stored(key);
         if self.engine.defect == Defect::Fails {
             return Err(Fault::new("no space left on device"));
         }
         if !self.shows(Defect::DropsPuts) {
-            self.with(|map| map.insert(key.to_vec(), value.to_vec()));
+            self.with(|map| map.insert(key, value.to_vec()));
         }
         Ok(())
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
+        let key = self.stored(key);
         if !self.shows(Defect::KeepsDeleted) {
-            self.with(|map| map.remove(key));
+            self.with(|map| map.remove(&key));
         }
         Ok(())
     }
@@ -208,7 +247,8 @@ impl Session for FaultySession<'_> {
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
         assert!(self.engine.defect != Defect::Panics, "as requested");
         let flips = self.shows(Defect::FlipsGets);
-        let Some(mut value) = self.with(|map| map.get(key).cloned()) else {
+        let key = self.stored(key);
+        let Some(mut value) = self.with(|map| map.get(&key).cloned()) else {
             return Ok(None);
         };
         if flips {
@@ -254,7 +294,11 @@ impl Session for FaultySession<'_> {
     fn cursor(&mut self) -> Result<FaultyCursor, Fault> {
         self.calls += 1;
         let late = self.engine.defect == Defect::SeeksLate && self.calls.is_multiple_of(1000);
-        let mut entries: Vec<_> = self.with(|map| map.clone().into_iter().collect());
+        let of_keyspace = |(key, value): (&Vec<u8>, &Vec<u8>)| {
+            let rest = key.strip_prefix(self.keyspace.as_slice())?;
+            Some((rest.to_vec(), value.clone()))
+        };
+        let mut entries: Vec<_> = self.with(|map| map.iter().filter_map(of_keyspace).collect());
         if self.engine.defect == Defect::SwapsValues && entries.len() > 501 {
             let (left, right) = entries.split_at_mut(501);
             std::mem::swap(&mut left[500].1, &mut right[0].1);

@@ -414,6 +414,7 @@ fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
         read_rate_limit: given.count("benchmark_read_rate_limit"),
         batch_size: given.chosen("batch_size").unwrap_or(0),
         seek_nexts: given.count("seek_nexts"),
+        keyspaces: small(given, "keyspaces"),
         readwritepercent: small(given, "readwritepercent"),
         mergereadpercent: small(given, "mergereadpercent"),
         ..plan

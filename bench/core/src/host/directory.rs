@@ -38,6 +38,8 @@ struct Origin {
     key_len: usize,
     data: Data,
     keys: Keys,
+    #[serde(default)]
+    keyspaces: u32,
     model_bytes: usize,
 }
 
@@ -51,6 +53,7 @@ impl Origin {
             key_len: plan.key_len,
             data: plan.data.clone(),
             keys: plan.keys,
+            keyspaces: plan.keyspaces,
             model_bytes,
         }
     }

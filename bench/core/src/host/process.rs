@@ -141,6 +141,14 @@ pub fn resident() -> (Option<u64>, Option<u64>) {
 /// # Errors
 /// As reported by the system; a file that disappears during the walk is not counted.
 pub fn disk_bytes(dir: &Path) -> std::io::Result<u64> {
+    disk_bytes_of(dir, &|_| true)
+}
+
+/// Returns the bytes allocated for the files in a directory and below whose path is `wanted`.
+///
+/// # Errors
+/// If a directory cannot be read.
+pub fn disk_bytes_of(dir: &Path, wanted: &dyn Fn(&Path) -> bool) -> std::io::Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(dir)? {
         let path = entry?.path();
@@ -148,8 +156,8 @@ pub fn disk_bytes(dir: &Path) -> std::io::Result<u64> {
             continue;
         };
         if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory {
-            bytes += disk_bytes(&path)?;
-        } else {
+            bytes += disk_bytes_of(&path, wanted)?;
+        } else if wanted(&path) {
             // st_blocks counts units of 512 bytes on every file system.
             bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
         }

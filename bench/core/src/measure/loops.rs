@@ -139,6 +139,7 @@ impl<S: Session> Worker<'_, S> {
     ) -> Result<(), Fault> {
         let at = position(index);
         self.key.set(index);
+        self.task.enter(&mut self.session, index)?;
         if self.task.contended {
             let before = self.task.model.begin(at);
             write(&mut self.session, self.key.bytes())?;
@@ -169,6 +170,7 @@ impl<S: Session> Worker<'_, S> {
     #[inline]
     fn answer(&mut self, index: u64) -> Result<Option<u64>, Fault> {
         self.key.set(index);
+        self.task.enter(&mut self.session, index)?;
         let mut bytes = 0;
         let answer = self.session.get(self.key.bytes(), |value| {
             bytes = value.len();
@@ -348,6 +350,7 @@ fn perform<S: Session>(
         Action::ReadMerge => worker.read_merge(),
         Action::Ycsb(mix) => worker.ycsb(mix),
         Action::Open
+        | Action::DropKeyspaces
         | Action::Compact
         | Action::Flush
         | Action::Wait

@@ -95,6 +95,8 @@ sparse! {
         pub settle_ns: Option<u64>,
         /// Bytes allocated in the directory when idle.
         pub disk_bytes: Option<u64>,
+        /// Bytes of that in files named `*.log`, in rows over keyspaces.
+        pub log_bytes: Option<u64>,
         /// Raw bytes of the keys and values that are live when idle, according to the model.
         pub live_bytes: Option<u64>,
         /// Bytes that the kernel counts as written by the process until idle.

@@ -143,6 +143,8 @@ pub const CATALOG: &[Workload] = &[
     row("ycsbf", Ycsb(Mix { read: 50, modify: 50, ..NO_MIX }),
         "YCSB F: half reads, half read-modify-writes"),
     row("open", Open, "cost of opening a DB, N/10000 times").divided(10_000),
+    Workload { sync: true, ..row("dropkeyspaces", DropKeyspaces,
+        "drop each of --keyspaces in sync mode; the time of one") },
     row("crc32c", Crc32c, "repeated crc32c of 4K of data"),
     row("acquireload", AcquireLoad, "load N*1000 times"),
     codec("snappycomp", "snappy", false),

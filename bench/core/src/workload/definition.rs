@@ -131,6 +131,8 @@ pub enum Action {
     Ycsb(Mix),
     /// Closing and reopening the store.
     Open,
+    /// Drops of all keyspaces.
+    DropKeyspaces,
     /// A manual compaction of the whole store.
     Compact,
     /// A flush of memory to tables or pages.
@@ -214,7 +216,18 @@ impl Workload {
                 | Action::GetBeside(_)
                 | Action::SeekBeside(_)
                 | Action::Ycsb(_)
+                | Action::DropKeyspaces
         )
+    }
+
+    /// Returns whether the row is one of those that run over keyspaces too.
+    pub const fn spans_keyspaces(&self) -> bool {
+        match self.action {
+            Action::Fill(_) | Action::Delete(_) => self.batch == 1,
+            Action::Get(target) => !matches!(target, Target::Missing),
+            Action::Stall | Action::SyncBurst => false,
+            _ => self.is_event() || self.is_engineless(),
+        }
     }
 
     /// Returns whether the row may change the store for later rows: its contents, or their layout.
@@ -275,6 +288,7 @@ impl Workload {
         matches!(
             self.action,
             Action::Open
+                | Action::DropKeyspaces
                 | Action::Compact
                 | Action::Flush
                 | Action::Wait

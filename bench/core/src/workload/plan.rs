@@ -158,6 +158,8 @@ pub struct Plan {
     pub batch_size: u64,
     /// `--seek_nexts`.
     pub seek_nexts: u64,
+    /// `--keyspaces`: a key is in the one at its index modulo their number; 0 for none with a name.
+    pub keyspaces: u32,
     /// `--readwritepercent`.
     pub readwritepercent: u32,
     /// `--mergereadpercent`.

@@ -120,6 +120,8 @@ pub struct Settings {
     pub key_bytes: usize,
     /// Value size in bytes in most rows.
     pub value_bytes: usize,
+    /// Number of named keyspaces that take the place of the one without a name; 0 for none.
+    pub keyspaces: u32,
 }
 
 impl Settings {
@@ -139,7 +141,13 @@ impl Settings {
             entries: 1,
             key_bytes: 16,
             value_bytes: 100,
+            keyspaces: 0,
         }
+    }
+
+    /// Returns the names of the keyspaces.
+    pub fn keyspace_names(&self) -> impl Iterator<Item = String> + use<> {
+        (0..self.keyspaces).map(|index| format!("keyspace{index:05}"))
     }
 
     /// Returns the requested block size, file size and number of open files as reported by an

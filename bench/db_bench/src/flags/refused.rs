@@ -38,7 +38,7 @@ pub(super) const FLAGS: &[Refused] = &[
     valued("merge_operator", &["", "max"], "merging keeps the greater value, in every engine"),
     switch("metasync", &[], "LMDB writes without syncs, or in synchronous rows with all syncs"),
     switch("no_transaction", &["0"], "a batch is one transaction, and so is a single write"),
-    valued("num_column_families", &["1", "0"], "every engine has one key space"),
+    valued("num_column_families", &["1", "0"], "--keyspaces=N is for every engine that has them"),
     valued("num_multi_db", &["0", "1"],
         "a list runs over one database; --engine and --rounds run several"),
     valued("num_pages", &[], "--cache_size or --memory sets it in bytes, for every engine alike"),

@@ -61,7 +61,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "seconds after which a workload is stopped and fails"),
     flag(WHAT, "suite", Text, "",
         "run a suite over every engine and print a summary: quick, leveldb-2011, wiredtiger, \
-         rocksdb, ycsb, scale, shapes, deletes, or your own file"),
+         rocksdb, ycsb, scale, shapes, deletes, keyspaces, or your own file"),
     flag(WHAT, "aggregate", Word(&["median", "trimmed"]), "",
         "how the rounds of a suite are aggregated: the median, or the mean without the lowest and \
          the highest"),
@@ -115,6 +115,8 @@ pub(crate) static FLAGS: &[Flag] = &[
         "entries of one write or multi-get; default 1, for multireadrandom 100").also(&["batch"]),
     flag(DATA, "seek_nexts", Number(0, 1 << 32), "0",
         "entries that seekrandom reads after each seek"),
+    flag(DATA, "keyspaces", Number(0, 65_535), "0",
+        "spread the keys in turns over this many named keyspaces; 0: all in the default one"),
     flag(DATA, "readwritepercent", Number(0, 100), "90",
         "percentage of reads in readrandomwriterandom"),
     flag(DATA, "mergereadpercent", Number(0, 100), "70",

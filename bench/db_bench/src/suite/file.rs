@@ -31,6 +31,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("scale", include_str!("../../../suites/scale.toml")),
     ("shapes", include_str!("../../../suites/shapes.toml")),
     ("deletes", include_str!("../../../suites/deletes.toml")),
+    ("keyspaces", include_str!("../../../suites/keyspaces.toml")),
 ];
 
 /// A whole file.
@@ -147,6 +148,8 @@ pub(crate) struct Section {
     pub(crate) distribution: Option<Distribution>,
     /// Number of entries read after each seek of `workloads`; by default `--seek_nexts`.
     pub(crate) seek_nexts: Option<u64>,
+    /// Number of keyspaces that the keys are spread over; 0 by default.
+    pub(crate) keyspaces: Option<u32>,
     pub(crate) data: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     pub(crate) variants: Vec<Spanned<String>>,

@@ -285,6 +285,7 @@ impl Maker<'_> {
             data: self.data.clone(),
             distribution: distribution.or(base.distribution),
             seek_nexts: section.seek_nexts.unwrap_or(base.seek_nexts),
+            keyspaces: inherited(chain, section, |it| it.keyspaces).unwrap_or(0),
             progress: false,
             ..base.clone()
         };

@@ -9,6 +9,7 @@ mod deletes;
 mod engines;
 mod full;
 mod interrupted;
+mod keyspaces;
 mod lines;
 mod meta;
 mod peers;

@@ -34,6 +34,10 @@ impl Engine for Cairn {
         Capabilities::ALL
     }
 
+    fn keyspaces(&self) -> bool {
+        true
+    }
+
     fn open(&self, dir: &Path, settings: &Settings) -> Result<CairnStore, Fault> {
         CairnStore::open(dir, settings)
     }

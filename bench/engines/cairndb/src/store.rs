@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bench_core::engine::{Durability, End, Quiet, Role, Session, Store};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
-use cairndb::{Compression, Db, Options, WriteBatch};
+use cairndb::{Compression, Db, ErrorKind, Keyspace, KeyspaceOptions, Options, WriteBatch};
 
 use crate::cursor::CairnCursor;
 use crate::error::fault;
@@ -23,7 +23,17 @@ const GETS: &str = "into one buffer; in place (get) after a value of 64 KiB or m
 #[derive(Debug)]
 pub struct CairnStore {
     db: Db,
+    keyspaces: Vec<Keyspace>,
     asked: Settings,
+}
+
+/// Opens a keyspace, or creates it.
+fn keyspace(db: &Db, name: &str, options: &KeyspaceOptions) -> Result<Keyspace, Fault> {
+    let opened = match db.keyspace(name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => db.create_keyspace(name, options),
+        opened => opened,
+    };
+    opened.map_err(|error| fault(&error))
 }
 
 const fn compression(settings: &Settings) -> Compression {
@@ -56,7 +66,11 @@ impl CairnStore {
             options = options.filter_bits_per_key(bits);
         }
         let db = options.open(dir).map_err(|error| fault(&error))?;
+        let kept = KeyspaceOptions::new().compression(compression(settings));
+        let names = settings.keyspace_names();
+        let keyspaces = names.map(|name| keyspace(&db, &name, &kept));
         Ok(Self {
+            keyspaces: keyspaces.collect::<Result<_, _>>()?,
             db,
             asked: *settings,
         })
@@ -80,6 +94,8 @@ impl Store for CairnStore {
         // The durability is that with which the store was opened.
         Ok(CairnSession {
             db: &self.db,
+            keyspaces: &self.keyspaces,
+            keyspace: None,
             value: Vec::new(),
             large: false,
             batch: WriteBatch::new(),
@@ -88,6 +104,12 @@ impl Store for CairnStore {
 
     fn compact(&mut self) -> Result<(), Fault> {
         self.db.compact_range(..).map_err(|error| fault(&error))
+    }
+
+    fn drop_keyspace(&mut self, index: u32) -> Result<(), Fault> {
+        let keyspace = &self.keyspaces[index as usize];
+        let dropped = self.db.drop_keyspace(keyspace.name());
+        dropped.map_err(|error| fault(&error))
     }
 
     fn flush(&mut self) -> Result<(), Fault> {
@@ -149,6 +171,9 @@ impl Store for CairnStore {
 #[derive(Debug)]
 pub struct CairnSession<'s> {
     db: &'s Db,
+    keyspaces: &'s [Keyspace],
+    /// The keyspace of the next call, if it has a name.
+    keyspace: Option<&'s Keyspace>,
     value: Vec<u8>,
     /// Whether the last value read into `value` was large.
     large: bool,
@@ -166,7 +191,11 @@ impl CairnSession<'_> {
         key: &[u8],
         found: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>, Fault> {
-        let value = self.db.get(key).map_err(|error| fault(&error))?;
+        let value = match self.keyspace {
+            Some(keyspace) => keyspace.get(key),
+            None => self.db.get(key),
+        };
+        let value = value.map_err(|error| fault(&error))?;
         self.large = value
             .as_ref()
             .is_none_or(|value| value.len() >= LARGE_BYTES);
@@ -181,13 +210,27 @@ impl Session for CairnSession<'_> {
         Self: 'c;
 
     #[inline]
+    fn enter(&mut self, keyspace: u32) -> Result<(), Fault> {
+        self.keyspace = self.keyspaces.get(keyspace as usize);
+        Ok(())
+    }
+
+    #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        self.db.put(key, value).map_err(|error| fault(&error))
+        let put = match self.keyspace {
+            Some(keyspace) => keyspace.put(key, value),
+            None => self.db.put(key, value),
+        };
+        put.map_err(|error| fault(&error))
     }
 
     #[inline]
     fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
-        self.db.delete(key).map_err(|error| fault(&error))
+        let deleted = match self.keyspace {
+            Some(keyspace) => keyspace.delete(key),
+            None => self.db.delete(key),
+        };
+        deleted.map_err(|error| fault(&error))
     }
 
     #[inline]
@@ -195,10 +238,11 @@ impl Session for CairnSession<'_> {
         if self.large {
             return self.get_in_place(key, found);
         }
-        let is_there = self
-            .db
-            .get_into(key, &mut self.value)
-            .map_err(|error| fault(&error))?;
+        let is_there = match self.keyspace {
+            Some(keyspace) => keyspace.get_into(key, &mut self.value),
+            None => self.db.get_into(key, &mut self.value),
+        };
+        let is_there = is_there.map_err(|error| fault(&error))?;
         self.large = self.value.len() >= LARGE_BYTES;
         Ok(is_there.then(|| found(&self.value)))
     }
@@ -281,7 +325,10 @@ impl Session for CairnSession<'_> {
 
     #[inline]
     fn cursor(&mut self) -> Result<CairnCursor, Fault> {
-        Ok(CairnCursor::new(self.db.cursor()))
+        let keyspace = self.keyspace.map(Keyspace::cursor);
+        Ok(CairnCursor::new(
+            keyspace.unwrap_or_else(|| self.db.cursor()),
+        ))
     }
 }
 

@@ -74,6 +74,15 @@ impl<'c> IteratorCursor<'c> {
     ) -> Self {
         // SAFETY: guaranteed by the caller.
         let iterator = unsafe { (api.create_iterator)(db, read_options) };
+        // SAFETY: just created, with what the caller guarantees to outlive it.
+        unsafe { Self::of(api, iterator) }
+    }
+
+    /// Creates a cursor that owns an iterator.
+    ///
+    /// # Safety
+    /// The iterator must be live and used by nothing else; what it reads must outlive the cursor.
+    pub const unsafe fn of(api: &'c CursorFunctions, iterator: *mut c_void) -> Self {
         Self { api, iterator }
     }
 }

@@ -23,6 +23,9 @@ use sys::Api;
 
 engine_capi::engine! {
     Lmdb, LmdbStore, "lmdb", "LMDB", Capabilities { merge: false, ..Capabilities::ALL };
+    fn keyspaces(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,11 @@ use crate::sys::{APPEND, Api, Bytes, CURSOR_FIRST, CURSOR_LAST, CURSOR_NEXT, NOT
 pub struct LmdbSession<'s> {
     api: &'s Api,
     env: *mut c_void,
+    databases: &'s [c_uint],
+    /// The database of the next call.
     dbi: c_uint,
+    /// The database that the cursor is in.
+    scanned: c_uint,
     /// A read-only transaction: reset between reads, renewed for each.
     reader: *mut c_void,
     /// The reader's cursor, renewed for each scan.
@@ -49,12 +53,12 @@ impl<'s> LmdbSession<'s> {
     /// Opens a session for the calling thread, which must have no other.
     ///
     /// # Safety
-    /// `env` must be an open environment of the library of `api`, `dbi` its database, and both must
-    /// stay open during the lifetime of the session.
+    /// `env` must be an open environment of the library of `api`, `databases` open in it, at least
+    /// one, and all must stay open during the lifetime of the session.
     pub(crate) unsafe fn new(
         api: &'s Api,
         env: *mut c_void,
-        dbi: c_uint,
+        databases: &'s [c_uint],
         role: Role,
     ) -> Result<Self, Fault> {
         let mut reader = null_mut();
@@ -64,7 +68,9 @@ impl<'s> LmdbSession<'s> {
         let mut session = Self {
             api,
             env,
-            dbi,
+            databases,
+            dbi: databases[0],
+            scanned: databases[0],
             reader,
             cursor: null_mut(),
             writer: null_mut(),
@@ -72,7 +78,7 @@ impl<'s> LmdbSession<'s> {
             store: PhantomData,
         };
         // SAFETY: the transaction is live.
-        let opened = unsafe { (api.cursor_open)(reader, dbi, &raw mut session.cursor) };
+        let opened = unsafe { (api.cursor_open)(reader, session.dbi, &raw mut session.cursor) };
         // SAFETY: the transaction is live; it is renewed for each read, and the cursor for each
         // scan.
         unsafe { (api.txn_reset)(reader) };
@@ -91,6 +97,20 @@ impl<'s> LmdbSession<'s> {
     fn reset(&mut self) {
         // SAFETY: the reader is live.
         unsafe { (self.api.txn_reset)(self.reader) };
+    }
+
+    /// Replaces the cursor by one in the database of the next call.
+    #[cold]
+    fn reopen_cursor(&mut self) -> Result<(), Fault> {
+        self.renew()?;
+        // SAFETY: live, and not used again; a reader's cursor is closed by its owner alone.
+        unsafe { (self.api.cursor_close)(self.cursor) };
+        self.cursor = null_mut();
+        // SAFETY: the transaction is live.
+        let opened = unsafe { (self.api.cursor_open)(self.reader, self.dbi, &raw mut self.cursor) };
+        self.reset();
+        self.scanned = self.dbi;
+        self.api.check(opened)
     }
 
     /// Returns the value of `key` in the renewed reader.
@@ -182,6 +202,12 @@ impl Session for LmdbSession<'_> {
         = LmdbCursor<'c>
     where
         Self: 'c;
+
+    #[inline]
+    fn enter(&mut self, keyspace: u32) -> Result<(), Fault> {
+        self.dbi = self.databases[keyspace as usize];
+        Ok(())
+    }
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
@@ -294,6 +320,9 @@ impl Session for LmdbSession<'_> {
 
     #[inline]
     fn cursor(&mut self) -> Result<LmdbCursor<'_>, Fault> {
+        if self.scanned != self.dbi {
+            self.reopen_cursor()?;
+        }
         LmdbCursor::new(self.api, self.reader, self.cursor)
     }
 }

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
-use std::ffi::{c_uint, c_void};
+use std::ffi::{CString, c_int, c_uint, c_void};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,7 +16,9 @@ use cairndb_env::{Env as _, RealEnv};
 use engine_capi::path_text;
 
 use crate::session::LmdbSession;
-use crate::sys::{Api, COPY_COMPACT, Info, NORDAHEAD, NOSYNC, RDONLY, Stat, WRITEMAP};
+use crate::sys::{
+    Api, COPY_COMPACT, CREATE, Info, NORDAHEAD, NOSYNC, NOTFOUND, RDONLY, Stat, WRITEMAP,
+};
 
 /// Minimum size of the map; the file is sparse, so an unused part costs nothing.
 const MAP_BYTES_MIN: u64 = 8 << 30;
@@ -39,7 +41,10 @@ pub struct LmdbStore<'e> {
     map_bytes: usize,
     flags: c_uint,
     env: *mut c_void,
-    dbi: c_uint,
+    /// The names of the named databases.
+    names: Vec<CString>,
+    /// The unnamed database, or the named ones.
+    databases: Vec<c_uint>,
     /// Requested settings that LMDB does not have.
     unused: Vec<(String, String)>,
 }
@@ -83,7 +88,11 @@ impl<'e> LmdbStore<'e> {
             map_bytes,
             flags: flags(settings.durability, raw, RealEnv::default().memory_bytes()),
             env: null_mut(),
-            dbi: 0,
+            names: settings
+                .keyspace_names()
+                .filter_map(|name| CString::new(name).ok())
+                .collect(),
+            databases: Vec::new(),
             unused: settings.unused(),
         };
         store.open_env()?;
@@ -99,19 +108,44 @@ impl<'e> LmdbStore<'e> {
         api.check(unsafe { (api.env_set_mapsize)(self.env, self.map_bytes) })?;
         // SAFETY: as above.
         api.check(unsafe { (api.env_set_maxreaders)(self.env, READERS_MAX) })?;
+        if !self.names.is_empty() {
+            let count = c_uint::try_from(self.names.len()).unwrap_or(c_uint::MAX);
+            // SAFETY: as above.
+            api.check(unsafe { (api.env_set_maxdbs)(self.env, count) })?;
+        }
         // SAFETY: the path is NUL-terminated.
         api.check(unsafe { (api.env_open)(self.env, path.as_ptr(), self.flags, FILE_MODE) })?;
-        let mut txn = null_mut();
-        // A read transaction is enough: the unnamed database exists in a new environment too, and
-        // there is no wait for a writer.
+        // A read transaction is enough for what exists, and there is no wait for a writer.
+        match self.open_databases(RDONLY, 0)? {
+            NOTFOUND => api.check(self.open_databases(0, CREATE)?),
+            code => api.check(code),
+        }
+    }
+
+    /// Opens the databases in a transaction. Returns the code of the first that is refused.
+    fn open_databases(&mut self, of_txn: c_uint, flags: c_uint) -> Result<c_int, Fault> {
+        let (api, mut txn) = (self.api, null_mut());
         // SAFETY: the environment is open and no other transaction of this thread exists.
-        api.check(unsafe { (api.txn_begin)(self.env, null_mut(), RDONLY, &raw mut txn) })?;
-        // SAFETY: the transaction is live; a null name is the unnamed database.
-        let opened = unsafe { (api.dbi_open)(txn, null(), 0, &raw mut self.dbi) };
+        api.check(unsafe { (api.txn_begin)(self.env, null_mut(), of_txn, &raw mut txn) })?;
+        let mut starts: Vec<_> = self.names.iter().map(|name| name.as_ptr()).collect();
+        if starts.is_empty() {
+            // The unnamed database, which exists in a new environment too.
+            starts.push(null());
+        }
+        self.databases = vec![0; starts.len()];
+        let mut code = 0;
+        for (name, dbi) in starts.iter().zip(&mut self.databases) {
+            // SAFETY: the transaction is live; the name is null or NUL-terminated.
+            code = unsafe { (api.dbi_open)(txn, *name, flags, dbi) };
+            if code != 0 {
+                // SAFETY: the transaction is live and not used again.
+                unsafe { (api.txn_abort)(txn) };
+                return Ok(code);
+            }
+        }
         // SAFETY: the transaction is live and not used again, whatever the result.
-        let committed = unsafe { (api.txn_commit)(txn) };
-        api.check(opened)?;
-        api.check(committed)
+        api.check(unsafe { (api.txn_commit)(txn) })?;
+        Ok(code)
     }
 
     fn close_env(&mut self) {
@@ -155,7 +189,7 @@ impl Store for LmdbStore<'_> {
 
     fn session(&self, role: Role) -> Result<LmdbSession<'_>, Fault> {
         // SAFETY: the environment stays open while the session borrows the store.
-        unsafe { LmdbSession::new(self.api, self.env, self.dbi, role) }
+        unsafe { LmdbSession::new(self.api, self.env, &self.databases, role) }
     }
 
     /// Writes a compacting copy, which then replaces the original.
@@ -179,6 +213,20 @@ impl Store for LmdbStore<'_> {
         folder.sync_all().map_err(io)?;
         self.close_env();
         self.open_env()
+    }
+
+    /// Drops a database in a transaction, which commits like those of rows.
+    fn drop_keyspace(&mut self, index: u32) -> Result<(), Fault> {
+        const DELETE: c_int = 1;
+        let (api, mut txn) = (self.api, null_mut());
+        // SAFETY: the environment is open and no other transaction of this thread exists.
+        api.check(unsafe { (api.txn_begin)(self.env, null_mut(), 0, &raw mut txn) })?;
+        // SAFETY: the transaction is live, and nothing else uses the database.
+        let dropped = unsafe { (api.drop)(txn, self.databases[index as usize], DELETE) };
+        // SAFETY: the transaction is live and not used again; after an error it fails.
+        let committed = unsafe { (api.txn_commit)(txn) };
+        api.check(dropped)?;
+        api.check(committed)
     }
 
     /// Writes the dirty pages of the map, which `Os` rows leave to the system.

@@ -19,6 +19,7 @@ pub(crate) const RDONLY: c_uint = 0x2_0000;
 pub(crate) const WRITEMAP: c_uint = 0x8_0000;
 pub(crate) const NORDAHEAD: c_uint = 0x80_0000;
 pub(crate) const APPEND: c_uint = 0x2_0000;
+pub(crate) const CREATE: c_uint = 0x4_0000;
 pub(crate) const COPY_COMPACT: c_uint = 1;
 pub(crate) const NOTFOUND: c_int = -30798;
 pub(crate) const CURSOR_FIRST: c_int = 0;
@@ -85,6 +86,7 @@ functions! {
     env_close: fn(*mut c_void);
     env_set_mapsize: fn(*mut c_void, usize) -> c_int;
     env_set_maxreaders: fn(*mut c_void, c_uint) -> c_int;
+    env_set_maxdbs: fn(*mut c_void, c_uint) -> c_int;
     env_copyfd2: fn(*mut c_void, c_int, c_uint) -> c_int;
     env_sync: fn(*mut c_void, c_int) -> c_int;
     env_stat: fn(*mut c_void, *mut Stat) -> c_int;
@@ -96,6 +98,7 @@ functions! {
     txn_reset: fn(*mut c_void);
     txn_renew: fn(*mut c_void) -> c_int;
     dbi_open: fn(*mut c_void, *const c_char, c_uint, *mut c_uint) -> c_int;
+    drop: fn(*mut c_void, c_uint, c_int) -> c_int;
     get: fn(*mut c_void, c_uint, *mut Bytes, *mut Bytes) -> c_int;
     put: fn(*mut c_void, c_uint, *mut Bytes, *mut Bytes, c_uint) -> c_int;
     del: fn(*mut c_void, c_uint, *mut Bytes, *mut Bytes) -> c_int;

@@ -33,6 +33,10 @@ impl Engine for Null {
         }
     }
 
+    fn keyspaces(&self) -> bool {
+        true
+    }
+
     fn open(&self, _dir: &Path, settings: &Settings) -> Result<NullStore, Fault> {
         Ok(NullStore {
             key: vec![b'0'; settings.key_bytes],
@@ -64,6 +68,10 @@ impl Store for NullStore {
     fn flush(&mut self) -> Result<(), Fault> {
         Ok(())
     }
+
+    fn drop_keyspace(&mut self, _index: u32) -> Result<(), Fault> {
+        Ok(())
+    }
 }
 
 /// A session over nothing.
@@ -77,6 +85,12 @@ impl<'s> Session for NullSession<'s> {
         = NullCursor<'s>
     where
         Self: 'c;
+
+    #[inline]
+    fn enter(&mut self, keyspace: u32) -> Result<(), Fault> {
+        black_box(keyspace);
+        Ok(())
+    }
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {

@@ -57,6 +57,10 @@ impl Engine for Redb {
         }
     }
 
+    fn keyspaces(&self) -> bool {
+        true
+    }
+
     fn survival(&self, asked: Durability, _variant: Variant) -> Survival {
         match asked {
             Durability::Os => Survival::BelowOs,

@@ -9,13 +9,15 @@ use bench_core::fault::Fault;
 use redb::{ReadableTable as _, Table, WriteTransaction};
 
 use crate::cursor::RedbCursor;
-use crate::database::{Database, TABLE, TableReader};
+use crate::database::{Database, TableReader};
 use crate::error::fault;
 use crate::pending::{Change, Pending};
 
 /// One thread's session.
 pub struct RedbSession<'s> {
     database: &'s Database,
+    /// The position of the table of the next call.
+    table: usize,
     /// Whether keys come in ascending order, after all that exist.
     appending: bool,
     /// The transaction of the batch being built, once `pending` was full.
@@ -40,6 +42,7 @@ impl<'s> RedbSession<'s> {
     pub(crate) fn new(database: &'s Database, appending: bool) -> Self {
         Self {
             database,
+            table: 0,
             appending,
             writer: None,
             pending: Pending::default(),
@@ -55,7 +58,9 @@ impl<'s> RedbSession<'s> {
     ) -> Result<R, Fault> {
         self.scanned = None;
         let writer = self.database.writer()?;
-        let mut table = writer.open_table(TABLE).map_err(fault)?;
+        let mut table = writer
+            .open_table(self.database.table(self.table))
+            .map_err(fault)?;
         let result = change(&mut table).map_err(fault)?;
         drop(table);
         writer.commit().map_err(fault)?;
@@ -71,7 +76,9 @@ impl<'s> RedbSession<'s> {
         let Some(writer) = &self.writer else {
             return Err(Fault::new("a batch without a transaction"));
         };
-        let mut table = writer.open_table(TABLE).map_err(fault)?;
+        let mut table = writer
+            .open_table(self.database.table(self.table))
+            .map_err(fault)?;
         if self.appending {
             append(&mut table, &self.pending)?;
         } else {
@@ -112,6 +119,12 @@ impl Session for RedbSession<'_> {
         Self: 'c;
 
     #[inline]
+    fn enter(&mut self, keyspace: u32) -> Result<(), Fault> {
+        self.table = keyspace as usize;
+        Ok(())
+    }
+
+    #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         self.alone(|table| table.insert(key, value).map(drop))
     }
@@ -124,7 +137,7 @@ impl Session for RedbSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
         self.scanned = None;
-        let table = self.database.reader()?;
+        let table = self.database.reader(self.table)?;
         let value = redb::ReadableTable::get(&table, key).map_err(fault)?;
         Ok(value.map(|value| found(value.value())))
     }
@@ -136,7 +149,7 @@ impl Session for RedbSession<'_> {
         mut each: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Fault> {
         self.scanned = None;
-        let table = self.database.reader()?;
+        let table = self.database.reader(self.table)?;
         for (index, key) in keys.iter().enumerate() {
             let value = redb::ReadableTable::get(&table, *key).map_err(fault)?;
             each(index, value.as_ref().map(redb::AccessGuard::value));
@@ -197,7 +210,7 @@ impl Session for RedbSession<'_> {
 
     fn iterate(&mut self, mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Fault> {
         self.scanned = None;
-        let table = self.database.reader()?;
+        let table = self.database.reader(self.table)?;
         for entry in table.iter().map_err(fault)? {
             let (key, value) = entry.map_err(fault)?;
             if !each(key.value(), value.value()) {
@@ -220,7 +233,7 @@ impl Session for RedbSession<'_> {
     fn cursor(&mut self) -> Result<RedbCursor<'_>, Fault> {
         // The old read transaction ends first.
         self.scanned = None;
-        let table = self.database.reader()?;
+        let table = self.database.reader(self.table)?;
         Ok(RedbCursor::new(self.scanned.insert(table)))
     }
 }

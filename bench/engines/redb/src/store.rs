@@ -22,9 +22,7 @@ pub struct RedbStore {
 
 impl RedbStore {
     pub(crate) fn open(dir: &Path, settings: &Settings) -> Result<Self, Fault> {
-        let bytes = usize::try_from(settings.memory.total_bytes)
-            .map_err(|_| Fault::new("more memory than can be addressed"))?;
-        let database = Database::open(&dir.join(FILE), bytes, settings.durability)?;
+        let database = Database::open(&dir.join(FILE), settings)?;
         Ok(Self {
             database,
             asked: *settings,
@@ -42,6 +40,13 @@ impl Store for RedbStore {
     /// Compacts once, as redb's own benchmark does.
     fn compact(&mut self) -> Result<(), Fault> {
         self.database.inner.compact().map(|_| ()).map_err(fault)
+    }
+
+    fn drop_keyspace(&mut self, index: u32) -> Result<(), Fault> {
+        let writer = self.database.writer()?;
+        let table = self.database.table(index as usize);
+        writer.delete_table(table).map_err(fault)?;
+        writer.commit().map_err(fault)
     }
 
     /// Writes the pages that unsynced rows leave in the cache.

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "FFI is the purpose of this crate")]
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,8 +19,8 @@ use crate::sys::Api;
 pub(crate) struct Database<'e> {
     pub(crate) api: &'e Api,
     pub(crate) db: *mut c_void,
-    /// The handle that the batched multi-get requires.
-    pub(crate) family: *mut c_void,
+    /// The handles of the column families: the default one, then the keyspaces.
+    pub(crate) families: Vec<*mut c_void>,
     pub(crate) read_options: *mut c_void,
     /// Kept for the statistics that belong to it.
     options: *mut c_void,
@@ -44,7 +44,7 @@ impl<'e> Database<'e> {
         let mut database = Self {
             api,
             db: null_mut(),
-            family: null_mut(),
+            families: Vec::new(),
             // SAFETY: takes no arguments, returns an owned object.
             read_options: unsafe { (api.readoptions_create)() },
             options: chosen.options(api),
@@ -53,30 +53,56 @@ impl<'e> Database<'e> {
             passed: AtomicU64::new(0),
         };
         let mut error = null_mut();
-        let names = [c"default".as_ptr()];
-        let options = [database.options.cast_const()];
-        // SAFETY: one family with its name and options; the strings are NUL-terminated; the
-        // locations for the handle and the error are local, the latter null as required.
+        let names = std::iter::once("default".to_owned()).chain(settings.keyspace_names());
+        let names: Vec<CString> = names.filter_map(|name| CString::new(name).ok()).collect();
+        let starts: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
+        let options = vec![database.options.cast_const(); names.len()];
+        let mut families = vec![null_mut(); names.len()];
+        let count = c_int::try_from(names.len()).unwrap_or(c_int::MAX);
+        // SAFETY: each array has one element per family; the strings are NUL-terminated; the
+        // locations for the handles and the error are local, the latter null as required.
         database.db = unsafe {
             (api.open_column_families)(
                 database.options,
                 path.as_ptr(),
-                1,
-                names.as_ptr(),
+                count,
+                starts.as_ptr(),
                 options.as_ptr(),
-                &raw mut database.family,
+                families.as_mut_ptr(),
                 &raw mut error,
             )
         };
         api.outcome(error)?;
+        database.families = families;
         Ok(database)
     }
 
-    /// Returns a numeric property.
+    /// Drops a column family by its position.
+    pub(crate) fn drop_family(&self, index: usize) -> Result<(), Fault> {
+        let mut error = null_mut();
+        // SAFETY: database and family are live; the error pointer starts as null, as required.
+        unsafe {
+            (self.api.drop_column_family)(self.db, self.families[index], &raw mut error);
+        };
+        self.api.outcome(error)
+    }
+
+    /// Returns a numeric property of the default column family.
     pub(crate) fn number(&self, name: &CStr) -> Option<u64> {
-        let mut number = 0;
-        // SAFETY: the database is open, the name is NUL-terminated, the output location is local.
-        let reported = unsafe { (self.api.property_int)(self.db, name.as_ptr(), &raw mut number) };
+        self.number_of(self.families[0], name)
+    }
+
+    /// Returns the sum of a numeric property over all column families.
+    pub(crate) fn number_of_all(&self, name: &CStr) -> Option<u64> {
+        let families = self.families.iter();
+        families.map(|&family| self.number_of(family, name)).sum()
+    }
+
+    fn number_of(&self, family: *mut c_void, name: &CStr) -> Option<u64> {
+        let (mut number, ask) = (0, self.api.property_int_cf);
+        // SAFETY: the database is open and has the family, the name is NUL-terminated, the output
+        // location is local.
+        let reported = unsafe { ask(self.db, family, name.as_ptr(), &raw mut number) };
         (reported == 0).then_some(number)
     }
 
@@ -136,9 +162,11 @@ impl Drop for Database<'_> {
     fn drop(&mut self) {
         let api = self.api;
         if !self.db.is_null() {
-            // SAFETY: no session outlives the store; nothing uses the handle again.
-            unsafe { (api.column_family_handle_destroy)(self.family) };
-            // SAFETY: as above; the handle is destroyed, as required.
+            for family in &self.families {
+                // SAFETY: no session outlives the store; nothing uses the handle again.
+                unsafe { (api.column_family_handle_destroy)(*family) };
+            }
+            // SAFETY: as above; the handles are destroyed, as required.
             unsafe { (api.close)(self.db) };
         }
         // SAFETY: the database that used it is closed.

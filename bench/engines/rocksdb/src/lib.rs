@@ -32,4 +32,7 @@ use sys::Api;
 
 engine_capi::engine! {
     RocksDb, RocksStore, "rocksdb", "RocksDB", Capabilities::ALL;
+    fn keyspaces(&self) -> bool {
+        true
+    }
 }

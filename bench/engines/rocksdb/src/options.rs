@@ -12,6 +12,11 @@ use crate::sys::Api;
 /// Number of write buffers: one is filled while the previous one is flushed. This is the library's
 /// default and LevelDB's behaviour.
 const WRITE_BUFFERS: c_int = 2;
+/// Size of the steps by which a memtable grows if several share the write buffer. The default is an
+/// eighth of the buffer, of which each would take one at once. With smaller write buffers instead,
+/// `fillrandom` over 200 keyspaces took a quarter less time, and `readrandom` after it three
+/// quarters more.
+const SHARED_ARENA_BYTES: usize = 4096;
 const NO_COMPRESSION: c_int = 0;
 const SNAPPY: c_int = 1;
 
@@ -23,6 +28,8 @@ const SNAPPY: c_int = 1;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Chosen {
     pub(crate) write_buffer: usize,
+    /// Number of keyspaces that share the write buffer.
+    pub(crate) keyspaces: u32,
     pub(crate) cache: usize,
     pub(crate) compression: c_int,
     pub(crate) bloom_bits: Option<c_double>,
@@ -42,6 +49,7 @@ impl Chosen {
         let files = settings.open_files.filter(|&files| files > 0);
         Self {
             write_buffer: size(settings.memory.write_bytes),
+            keyspaces: settings.keyspaces,
             cache: size(settings.memory.cache_bytes),
             compression: if settings.compression {
                 SNAPPY
@@ -74,6 +82,13 @@ impl Chosen {
             (api.options_set_max_write_buffer_number)(options, WRITE_BUFFERS);
             (api.options_set_compression)(options, self.compression);
             (api.options_set_merge_operator)(options, max_merge::operator(api));
+            if self.keyspaces > 0 {
+                (api.options_set_create_missing_column_families)(options, 1);
+            }
+            if self.keyspaces > 1 {
+                (api.options_set_db_write_buffer_size)(options, self.write_buffer);
+                (api.options_set_arena_block_size)(options, SHARED_ARENA_BYTES);
+            }
             if let Some(file) = self.file {
                 (api.options_set_target_file_size_base)(options, file);
             }

@@ -16,6 +16,8 @@ use crate::sys::Api;
 #[derive(Debug)]
 pub struct RocksSession<'s> {
     database: &'s Database<'s>,
+    /// The column family of the next call.
+    family: *mut c_void,
     write_options: *mut c_void,
     batch: *mut c_void,
     several: Several,
@@ -42,6 +44,7 @@ impl<'s> RocksSession<'s> {
         unsafe { (api.writeoptions_set_sync)(write_options, sync.into()) };
         Self {
             database,
+            family: database.families[0],
             write_options,
             // SAFETY: takes no arguments, returns an owned object.
             batch: unsafe { (api.writebatch_create)() },
@@ -81,16 +84,23 @@ impl Session for RocksSession<'_> {
         Self: 'c;
 
     #[inline]
+    fn enter(&mut self, keyspace: u32) -> Result<(), Fault> {
+        self.family = self.database.families[keyspace as usize + 1];
+        Ok(())
+    }
+
+    #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
         let mut error = null_mut();
         let (db, options, error_at) = (self.database.db, self.write_options, &raw mut error);
         let (start, length) = (value.as_ptr(), value.len());
-        let put = self.database.api.put;
+        let put = self.database.api.put_cf;
         // SAFETY: lengths belong to live slices, which the library copies.
         unsafe {
             put(
                 db,
                 options,
+                self.family,
                 key.as_ptr(),
                 key.len(),
                 start,
@@ -105,8 +115,9 @@ impl Session for RocksSession<'_> {
     fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
         let mut error = null_mut();
         let (db, options, error_at) = (self.database.db, self.write_options, &raw mut error);
+        let delete = self.database.api.delete_cf;
         // SAFETY: the length belongs to a live slice, which the library copies.
-        unsafe { (self.database.api.delete)(db, options, key.as_ptr(), key.len(), error_at) };
+        unsafe { delete(db, options, self.family, key.as_ptr(), key.len(), error_at) };
         self.database.api.outcome(error)
     }
 
@@ -116,8 +127,9 @@ impl Session for RocksSession<'_> {
         let mut error = null_mut();
         let (db, options, error_at) =
             (self.database.db, self.database.read_options, &raw mut error);
+        let (get, family) = (api.get_pinned_cf, self.family);
         // SAFETY: the length belongs to a live slice.
-        let pinned = unsafe { (api.get_pinned)(db, options, key.as_ptr(), key.len(), error_at) };
+        let pinned = unsafe { get(db, options, family, key.as_ptr(), key.len(), error_at) };
         api.outcome(error)?;
         Ok((!pinned.is_null()).then(|| show(api, pinned, found)))
     }
@@ -205,7 +217,7 @@ impl Session for RocksSession<'_> {
             (api.batched_multi_get_cf)(
                 self.database.db,
                 self.database.read_options,
-                self.database.family,
+                self.family,
                 keys.len(),
                 places.keys.as_ptr(),
                 places.lengths.as_ptr(),
@@ -228,11 +240,15 @@ impl Session for RocksSession<'_> {
 
     #[inline]
     fn cursor(&mut self) -> Result<IteratorCursor<'_>, Fault> {
-        let database = self.database;
-        // SAFETY: database and options are live and outlive the session, which is borrowed.
-        let cursor = unsafe {
-            IteratorCursor::new(&database.api.iterator, database.db, database.read_options)
-        };
-        Ok(cursor)
+        let Database {
+            api,
+            db,
+            read_options,
+            ..
+        } = self.database;
+        // SAFETY: database, family and options are live and outlive the session, which is borrowed.
+        let iterator = unsafe { (api.create_iterator_cf)(*db, *read_options, self.family) };
+        // SAFETY: just created; the session is borrowed.
+        Ok(unsafe { IteratorCursor::of(&api.iterator, iterator) })
     }
 }

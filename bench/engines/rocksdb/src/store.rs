@@ -50,7 +50,8 @@ impl<'e> RocksStore<'e> {
 
     /// Returns the pending work that the library reports; `None` if it does not have the property.
     fn work(&self) -> Option<u64> {
-        WORK.iter().map(|name| self.database.number(name)).sum()
+        let all = |&name| self.database.number_of_all(name);
+        WORK.iter().map(all).sum()
     }
 
     /// Checks for errors of background work, which no call returns.
@@ -84,8 +85,10 @@ impl Store for RocksStore<'_> {
         // SAFETY: the object was just created.
         unsafe { (api.compactoptions_set_bottommost_level_compaction)(options, FORCE_OPTIMIZED) };
         let db = self.database.db;
-        // SAFETY: null ends mean the whole range.
-        unsafe { (api.compact_range_opt)(db, options, null(), 0, null(), 0) };
+        for &family in &self.database.families {
+            // SAFETY: the family is live; null ends mean the whole range.
+            unsafe { (api.compact_range_cf_opt)(db, family, options, null(), 0, null(), 0) };
+        }
         // SAFETY: not used again.
         unsafe { (api.compactoptions_destroy)(options) };
         self.failures()
@@ -96,12 +99,19 @@ impl Store for RocksStore<'_> {
         api.count_nothing();
         // SAFETY: takes no arguments, returns an owned object, which waits until the flush is done.
         let options = unsafe { (api.flushoptions_create)() };
-        let mut error = null_mut();
-        // SAFETY: database and options are live; the error pointer starts as null.
-        unsafe { (api.flush)(self.database.db, options, &raw mut error) };
+        let flushed = self.database.families.iter().try_for_each(|&family| {
+            let mut error = null_mut();
+            // SAFETY: database, family and options are live; the error pointer starts as null.
+            unsafe { (api.flush_cf)(self.database.db, options, family, &raw mut error) };
+            api.outcome(error)
+        });
         // SAFETY: not used again.
         unsafe { (api.flushoptions_destroy)(options) };
-        api.outcome(error)
+        flushed
+    }
+
+    fn drop_keyspace(&mut self, index: u32) -> Result<(), Fault> {
+        self.database.drop_family(index as usize + 1)
     }
 
     fn quiesce(&self) -> Result<Quiet, Fault> {

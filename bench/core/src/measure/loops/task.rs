@@ -4,7 +4,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use crate::engine::Capabilities;
+use crate::engine::{Capabilities, Session};
+use crate::fault::Fault;
 use crate::measure::meter::MeterMode;
 use crate::workload::definition::{Action, LARGE_VALUE_BYTES, Order, Values, Workload};
 use crate::workload::model::{Model, Words};
@@ -47,6 +48,19 @@ pub struct Task<'a> {
 }
 
 impl Task<'_> {
+    /// Selects the keyspace of a key.
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a remainder is below its divisor"
+    )]
+    pub(super) fn enter(&self, session: &mut impl Session, index: u64) -> Result<(), Fault> {
+        match u64::from(self.plan.keyspaces) {
+            0 => Ok(()),
+            keyspaces => session.enter((index % keyspaces) as u32),
+        }
+    }
+
     /// Returns the number of threads of the row, including an extra writer.
     pub const fn threads(plan: &Plan, workload: &Workload) -> u32 {
         match workload.action {
@@ -118,6 +132,7 @@ impl Task<'_> {
                 }
             }
             Action::AcquireLoad | Action::Open => plan.num,
+            Action::DropKeyspaces => plan.keyspaces as u64,
             _ => plan.reads,
         };
         let divided = count / workload.divisor;

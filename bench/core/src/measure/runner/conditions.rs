@@ -26,28 +26,18 @@ impl<E: Engine> Runner<'_, E> {
             let name = self.engine.name();
             return Some(format!("{name} has no {} settings", variant.word()));
         }
-        let able = self.engine.capabilities();
-        let supported = match workload.action {
-            _ if workload.sync && !able.sync => false,
-            _ if Task::batch(self.plan, workload) > 1 && !able.batch => false,
-            Action::Scan { backward: true } | Action::Pop(End::Last) => able.reverse,
-            Action::Extract => able.seek && able.batch,
-            Action::Stall => able.batch,
-            Action::SyncBurst => able.sync_later,
-            Action::Turns { pattern, held } => {
-                let turns_back = pattern == Pattern::Stack;
-                able.seek && (able.reverse || !turns_back) && (able.snapshot || !held)
-            }
-            Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
-            Action::Compact => able.compact,
-            Action::Flush => able.flush,
-            Action::Ycsb(mix) if mix.scan > 0 => able.seek,
-            _ => true,
+        let keyspaces = self.plan.keyspaces > 0;
+        let suits = match workload.action {
+            Action::DropKeyspaces => keyspaces,
+            _ => !keyspaces || workload.spans_keyspaces() && self.plan.batch_size <= 1,
         };
+        if !suits {
+            return Some(format!("not with --keyspaces={}", self.plan.keyspaces));
+        }
         if workload.inserts() && matches!(self.plan.data, Data::File { .. }) {
             return Some("a data file has no keys to add".into());
         }
-        if !supported {
+        if !self.supports(workload) {
             let why = self
                 .engine
                 .without_batch()
@@ -72,6 +62,29 @@ impl<E: Engine> Runner<'_, E> {
             return declined.map(str::to_owned);
         }
         None
+    }
+
+    /// Returns whether the engine has what a row needs.
+    fn supports(&self, workload: &Workload) -> bool {
+        let able = self.engine.capabilities();
+        match workload.action {
+            _ if workload.sync && !able.sync => false,
+            _ if self.plan.keyspaces > 0 && !self.engine.keyspaces() => workload.is_engineless(),
+            _ if Task::batch(self.plan, workload) > 1 && !able.batch => false,
+            Action::Scan { backward: true } | Action::Pop(End::Last) => able.reverse,
+            Action::Extract => able.seek && able.batch,
+            Action::Stall => able.batch,
+            Action::SyncBurst => able.sync_later,
+            Action::Turns { pattern, held } => {
+                let turns_back = pattern == Pattern::Stack;
+                able.seek && (able.reverse || !turns_back) && (able.snapshot || !held)
+            }
+            Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
+            Action::Compact => able.compact,
+            Action::Flush => able.flush,
+            Action::Ycsb(mix) if mix.scan > 0 => able.seek,
+            _ => true,
+        }
     }
 
     /// Returns a record with the fields that do not depend on the measurement.

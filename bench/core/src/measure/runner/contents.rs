@@ -116,6 +116,7 @@ impl<'r> Contents<'r> {
         Judge {
             plan: self.plan,
             model: &self.model,
+            keyspaces: self.plan.keyspaces,
             judged: self.judged(),
             store,
         }

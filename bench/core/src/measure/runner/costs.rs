@@ -1,6 +1,6 @@
 //! The costs of a row: CPU time, bytes written to the device, flushes, memory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::contents::Contents;
 use super::counted::Counted;
@@ -8,7 +8,7 @@ use super::slot::StoreSlot;
 use crate::engine::{Engine, Store};
 use crate::fault::Fault;
 use crate::host::page_cache::page_cache_bytes;
-use crate::host::process::{Sampler, device_stat, disk_bytes, resident};
+use crate::host::process::{Sampler, device_stat, disk_bytes, disk_bytes_of, resident};
 use crate::result::record::Record;
 use crate::workload::definition::{Action, Workload};
 use crate::workload::plan::Plan;
@@ -70,6 +70,10 @@ impl<'r> Costs<'r> {
         let is_here = record.placement.is_none();
         if moves_data && is_here {
             record.disk_bytes = disk_bytes(&self.plan.db).ok();
+            if self.plan.keyspaces > 0 {
+                let is_log = |path: &Path| path.extension().is_some_and(|end| end == "log");
+                record.log_bytes = disk_bytes_of(&self.plan.db, &is_log).ok();
+            }
         }
         let after = self.read(slot.store.as_ref());
         let (counters, earlier) = (&after.counters, &before.counters);

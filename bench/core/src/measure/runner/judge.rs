@@ -14,6 +14,8 @@ use crate::workload::plan::Plan;
 pub(super) struct Judge<'j, S> {
     pub(super) plan: &'j Plan,
     pub(super) model: &'j Model,
+    /// Number of keyspaces that the store was opened with.
+    pub(super) keyspaces: u32,
     /// Whether the model knows the expected contents; if not, nothing counts as wrong.
     pub(super) judged: bool,
     /// The store, if it is open.
@@ -78,17 +80,21 @@ impl<S: Store> Judge<'_, S> {
             return Ok(());
         };
         let mut session = store.session(Role::single(Durability::Os))?;
-        let mut cursor = session.cursor()?;
-        let mut sum = ScanSum::default();
-        cursor.first()?;
-        while cursor.valid() {
-            let key = fold(cursor.key());
-            sum.total = sum.total.wrapping_add(bind(key, fold(cursor.value()?)));
-            sum.entries += 1;
-            cursor.next()?;
+        let (keyspaces, mut sum) = (self.keyspaces, ScanSum::default());
+        for keyspace in 0..keyspaces.max(1) {
+            if keyspaces > 0 {
+                session.enter(keyspace)?;
+            }
+            let mut cursor = session.cursor()?;
+            cursor.first()?;
+            while cursor.valid() {
+                let key = fold(cursor.key());
+                sum.total = sum.total.wrapping_add(bind(key, fold(cursor.value()?)));
+                sum.entries += 1;
+                cursor.next()?;
+            }
+            cursor.check()?;
         }
-        cursor.check()?;
-        drop(cursor);
         drop(session);
         totals.found.get_or_insert(sum.entries);
         self.judge_scan(totals, sum, self.model.scan(u64::MAX, false))
@@ -96,7 +102,9 @@ impl<S: Store> Judge<'_, S> {
 
     /// Returns the first entry that is missing, unexpected or wrong.
     fn first_difference(&self) -> Result<Option<String>, Fault> {
-        let (Some(store), model) = (self.store, self.model) else {
+        let model = self.model;
+        // Over keyspaces, the sums have to do.
+        let Some(store) = self.store.filter(|_| self.keyspaces == 0) else {
             return Ok(None);
         };
         let mut session = store.session(Role::single(Durability::Os))?;

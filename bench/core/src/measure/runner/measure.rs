@@ -43,6 +43,15 @@ impl<E: Engine> Runner<'_, E> {
                 self.slot.opened()?.compact()?;
                 Ok(Totals::timed(start, 1))
             }
+            Action::DropKeyspaces => {
+                let store = self.slot.opened()?;
+                for index in 0..self.plan.keyspaces {
+                    store.drop_keyspace(index)?;
+                }
+                let totals = Totals::timed(start, self.plan.keyspaces.into());
+                self.contents.model.clear();
+                Ok(totals)
+            }
             Action::Flush => {
                 self.slot.opened()?.flush()?;
                 Ok(Totals::timed(start, 1))

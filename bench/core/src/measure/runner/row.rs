@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Runner;
+use super::judge::Judge;
 use super::totals::Totals;
 use super::verdict::Verdict;
 use crate::engine::Engine;
@@ -14,6 +15,9 @@ use crate::result::result_line;
 use crate::workload::definition::{Action, Values, Workload};
 use crate::workload::plan::Format;
 use crate::workload::step::Step;
+
+/// Maximum number of dropped keyspaces that are created again at once.
+const AGAIN_MAX: u32 = 8;
 
 /// The results of a row that ran to its end.
 struct Ended {
@@ -136,6 +140,10 @@ impl<E: Engine> Runner<'_, E> {
     /// Brings the store into the initial state of a row.
     pub(super) fn prepare(&mut self, workload: &Workload) -> Result<(), Fault> {
         let durability = self.asked(workload);
+        let before = self.slot.keyspaces;
+        if !workload.is_engineless() {
+            self.slot.keyspaces = self.plan.keyspaces;
+        }
         if workload.fresh {
             self.slot.close()?;
             self.contents.begin_anew()?;
@@ -154,7 +162,8 @@ impl<E: Engine> Runner<'_, E> {
         if workload.changes() {
             self.contents.forget_note()?;
         }
-        let other = durability != self.slot.opened_for && workload.changes();
+        let other = durability != self.slot.opened_for && workload.changes()
+            || before != self.slot.keyspaces;
         if self.slot.store.is_none() || other {
             return self.slot.open(durability);
         }
@@ -173,6 +182,11 @@ impl<E: Engine> Runner<'_, E> {
             let sources = (&self.slot, &self.contents);
             self.costs
                 .settle(sources, workload, &totals.before, &mut record)?;
+            if workload.action == Action::DropKeyspaces {
+                // The first keyspaces are created again, and must be empty.
+                self.slot.keyspaces = self.plan.keyspaces.min(AGAIN_MAX);
+                self.slot.reopen()?;
+            }
             self.judge(workload, &mut totals)?;
             Ok(totals)
         });
@@ -210,7 +224,10 @@ impl<E: Engine> Runner<'_, E> {
 
     /// Compares what the row has stored or read with what was written.
     pub(super) fn judge(&self, workload: &Workload, totals: &mut Totals) -> Result<(), Fault> {
-        let judge = self.contents.judge(self.slot.store.as_ref());
+        let judge = Judge {
+            keyspaces: self.slot.keyspaces,
+            ..self.contents.judge(self.slot.store.as_ref())
+        };
         judge.row(workload, totals)
     }
 

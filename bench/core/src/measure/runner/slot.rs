@@ -21,6 +21,9 @@ pub(super) struct StoreSlot<'r, E: Engine> {
     pub(super) opened_for: Durability,
     /// Number of entries and value size that the current directory was created for.
     pub(super) made_for: (u64, usize),
+    /// Number of keyspaces to open. None before the first row that needs them: they are costly to
+    /// create, and it may start from an empty store.
+    pub(super) keyspaces: u32,
     /// Whether a row has failed with an error since the store was opened.
     pub(super) hurt: bool,
 }
@@ -33,6 +36,11 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
             store: None,
             opened_for: Durability::Os,
             made_for: (plan.num, plan.value_size),
+            keyspaces: if plan.use_existing_db {
+                plan.keyspaces
+            } else {
+                0
+            },
             hurt: false,
         }
     }
@@ -77,6 +85,7 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
             entries,
             key_bytes: plan.key_bytes(),
             value_bytes,
+            keyspaces: self.keyspaces,
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 mod choices;
 mod deletions;
+mod keyspaces;
 mod shapes;
 
 use super::*;

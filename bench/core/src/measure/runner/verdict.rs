@@ -88,7 +88,10 @@ impl Verdict<'_> {
         let synced = record.durability.as_deref() == Some(Survival::Sync.word())
             && self.stores
             && self.plan.verify
-            && matches!(workload.action, Action::Fill(_) | Action::Append);
+            && matches!(
+                workload.action,
+                Action::Fill(_) | Action::Append | Action::DropKeyspaces
+            );
         let (batch, threads) = (
             Task::batch(self.plan, workload).max(1),
             Task::threads(self.plan, workload).max(1),

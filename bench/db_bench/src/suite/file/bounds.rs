@@ -54,6 +54,12 @@ impl SuiteText<'_> {
                 ("value_size", value_size, "value_size", 1),
                 ("key_size", key_size, "key_size", 1),
                 ("batch_size", section.batch_size, "batch_size", 1),
+                (
+                    "keyspaces",
+                    section.keyspaces.map(u64::from),
+                    "keyspaces",
+                    1,
+                ),
                 ("threads", section.threads.map(u64::from), "threads", 1),
                 ("rounds", section.rounds.map(u64::from), "rounds", 1),
             ],
