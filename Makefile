@@ -24,8 +24,8 @@ FUZZ_SECONDS ?= 60
 SEED ?= $(shell date +%s)
 # What a nightly run increases: crash states (in percent of a push), length of the short workloads,
 # model operations, kills, rounds of the thread tests, damaged directories to read and to repair,
-# databases to export and import, operations beside RocksDB, on stores and on servers, seconds of the
-# bank.
+# databases to export and import, operations compared with RocksDB, on stores and on servers,
+# seconds of the bank.
 NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIRN_KILLS=5000 \
 	CAIRN_ROUNDS=500 CAIRN_SPACE_SEEDS=0..50000 CAIRN_DAMAGE=1200000 CAIRN_REPAIRS=30000 \
 	CAIRN_TRANSFERS=1000 CAIRN_ROCKSDB_OPS=200000 CAIRN_STORE_OPS=1000000 \

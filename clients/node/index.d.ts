@@ -28,7 +28,7 @@ import {
 /**
  * The keys of a database or a keyspace.
  *
- * @template KDefault The type of keys, unless an operation has an encoding of its own.
+ * @template KDefault The type of keys, unless an operation names another encoding.
  * @template VDefault The type of values, likewise.
  */
 export class Keys<KDefault = string, VDefault = string>
@@ -98,7 +98,7 @@ export class Keys<KDefault = string, VDefault = string>
 }
 
 /**
- * A named set of keys in a database: an `abstract-level` database of its own. Batches and snapshots
+ * A named set of keys in a database: also an `abstract-level` database. Batches and snapshots
  * span keyspaces.
  *
  * ```js
@@ -128,7 +128,7 @@ export class Keyspace<KDefault = string, VDefault = string> extends Keys<KDefaul
  * the options of the first that is opened count. Other processes cannot open it meanwhile, unless all
  * of them open it with `readOnly`.
  *
- * @template KDefault The type of keys, unless an operation has an encoding of its own.
+ * @template KDefault The type of keys, unless an operation names another encoding.
  * @template VDefault The type of values, likewise.
  */
 export class Level<KDefault = string, VDefault = string> extends Keys<KDefault, VDefault> {
@@ -146,11 +146,15 @@ export class Level<KDefault = string, VDefault = string> extends Keys<KDefault, 
 
   /** Returns the keyspace `name`, which is closed with the database. Rejects if there is none. */
   keyspace (name: string): Promise<Keyspace>
-  keyspace<K = string, V = string> (name: string, options: AbstractDatabaseOptions<K, V>): Promise<Keyspace<K, V>>
+  keyspace<K = string, V = string> (
+    name: string, options: AbstractDatabaseOptions<K, V>
+  ): Promise<Keyspace<K, V>>
 
   /** Creates a keyspace, durably. Its name has 1 to 255 bytes. */
   createKeyspace (name: string): Promise<Keyspace>
-  createKeyspace<K = string, V = string> (name: string, options: KeyspaceOptions<K, V>): Promise<Keyspace<K, V>>
+  createKeyspace<K = string, V = string> (
+    name: string, options: KeyspaceOptions<K, V>
+  ): Promise<Keyspace<K, V>>
 
   /**
    * Drops a keyspace with all its entries, durably, after the writes that were called before. Later
@@ -312,9 +316,13 @@ export interface ChainedBatchWriteOptions extends AbstractChainedBatchWriteOptio
 export interface ChainedBatch<TDatabase, KDefault, VDefault>
   extends AbstractChainedBatch<TDatabase, KDefault, VDefault> {
   put (key: KDefault, value: VDefault): this
-  put<K = KDefault, V = VDefault> (key: K, value: V, options: AbstractChainedBatchPutOptions<TDatabase, K, V> & InKeyspace): this
+  put<K = KDefault, V = VDefault> (
+    key: K, value: V, options: AbstractChainedBatchPutOptions<TDatabase, K, V> & InKeyspace
+  ): this
   del (key: KDefault): this
-  del<K = KDefault> (key: K, options: AbstractChainedBatchDelOptions<TDatabase, K> & InKeyspace): this
+  del<K = KDefault> (
+    key: K, options: AbstractChainedBatchDelOptions<TDatabase, K> & InKeyspace
+  ): this
   write (): Promise<void>
   write (options: ChainedBatchWriteOptions): Promise<void>
 }

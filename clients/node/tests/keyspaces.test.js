@@ -1,6 +1,6 @@
 'use strict'
 
-// Keyspaces: databases of `abstract-level` beside the database's own keys.
+// Keyspaces as databases of `abstract-level`.
 
 const { test } = require('node:test')
 const assert = require('node:assert')

@@ -1,4 +1,4 @@
-"""Keyspaces: mappings beside the database's own keys."""
+"""Keyspaces as mappings."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Snapshot(_Snapshot, Reader, Mapping[bytes, bytes]):
 
 
 class Keyspace(_Keyspace, Reader, MutableMapping[bytes, bytes]):
-    """A named set of keys in a database, with an order and options of its own: a mapping.
+    """A named set of keys in a database, with its own order and options: a mapping.
 
     Made by `Database.keyspace` and `Database.create_keyspace`. A database is one too: its own keys
     are the default keyspace. Batches, snapshots and transactions span keyspaces.

@@ -74,7 +74,7 @@ pub(crate) fn import(request: &Import, source: &mut dyn EntrySource) -> Result<(
     let directory = request.directory;
     if request.keyspace.is_some() && source.has_keyspaces() {
         return Err(Failure::usage(format!(
-            "{} has keyspaces of its own; leave --keyspace out",
+            "{} has keyspaces itself; leave --keyspace out",
             request.source_name
         )));
     }

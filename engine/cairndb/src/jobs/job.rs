@@ -13,7 +13,7 @@ use cairndb_format::table::BoundLimits;
 
 use crate::jobs::inputs::Inputs;
 use crate::jobs::rules::{Progress, Rules};
-use crate::state::sections::{Section, StoredKey};
+use crate::state::sections::StoredKey;
 use crate::state::version::TableHandle;
 
 /// Number of entries moved per step: few enough that a flush never waits long.
@@ -41,18 +41,12 @@ impl From<Written> for NewTable {
 impl NewTable {
     /// Returns the table's lower bound.
     pub(crate) fn smallest(&self) -> StoredKey<'_> {
-        StoredKey {
-            section: Section::of_table(self.record.section),
-            bytes: &self.record.smallest,
-        }
+        StoredKey::bounds_of(&self.record).0
     }
 
     /// Returns the table's upper bound.
     pub(crate) fn largest(&self) -> StoredKey<'_> {
-        StoredKey {
-            section: Section::of_table(self.record.section),
-            bytes: &self.record.largest,
-        }
+        StoredKey::bounds_of(&self.record).1
     }
 }
 

@@ -21,6 +21,7 @@ use cairndb_base::Order;
 use cairndb_base::coding::split_keyspace;
 use cairndb_base::limits::{COMPARED_KEYSPACE_MIN, KEYSPACE_BYTES};
 use cairndb_format::batch::Entry;
+use cairndb_format::manifest::TableRecord;
 
 /// A part of the keys, with one order. The numbers are stored on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,6 +145,14 @@ impl<'k> StoredKey<'k> {
     pub(crate) fn plain(bytes: &'k [u8]) -> StoredKey<'k> {
         let section = Section::Default;
         StoredKey { section, bytes }
+    }
+
+    /// Returns the lower and the upper bound of a table.
+    #[inline]
+    pub(crate) fn bounds_of(table: &'k TableRecord) -> (StoredKey<'k>, StoredKey<'k>) {
+        let section = Section::of_table(table.section);
+        let stored = |bytes| StoredKey { section, bytes };
+        (stored(&table.smallest), stored(&table.largest))
     }
 
     /// Returns the key of a batch's entry.

@@ -106,18 +106,12 @@ impl TableHandle {
 
     /// Returns its lower bound.
     pub(crate) fn smallest(&self) -> StoredKey<'_> {
-        StoredKey {
-            section: self.section(),
-            bytes: &self.record.smallest,
-        }
+        StoredKey::bounds_of(&self.record).0
     }
 
     /// Returns its upper bound.
     pub(crate) fn largest(&self) -> StoredKey<'_> {
-        StoredKey {
-            section: self.section(),
-            bytes: &self.record.largest,
-        }
+        StoredKey::bounds_of(&self.record).1
     }
 
     /// Returns the open table, opening it first if necessary.

@@ -8,7 +8,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[path = "beside/rocks.rs"]
+#[path = "histories/rocks.rs"]
 mod rocks;
 
 use std::cmp::Ordering;
