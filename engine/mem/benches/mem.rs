@@ -56,12 +56,12 @@ fn memtable(pool: &Arc<ChunkPool>, hint: &[u8]) -> (Arc<Memtable>, MemWriter) {
 
 fn fill(writer: &mut MemWriter, keys: &[HashedKey]) -> u64 {
     let mut seq = 0;
-    for (key, hash) in keys {
+    for (key, _) in keys {
         if !writer.has_room(key.len(), VALUE.len()) {
             break;
         }
         seq += 1;
-        writer.insert(seq, Kind::Put, key, &VALUE, *hash);
+        writer.insert(seq, Kind::Put, key, &VALUE);
     }
     seq
 }

@@ -111,12 +111,12 @@ impl Drop for Chunk {
 /// Memory of dropped memtables, kept for later memtables up to a limit.
 ///
 /// ```
-/// use cairndb_base::{Kind, Order, hash64};
+/// use cairndb_base::{Kind, Order};
 /// use cairndb_mem::{ChunkPool, Memtable};
 ///
 /// let pool = ChunkPool::new(1 << 20);
 /// let (table, mut writer) = Memtable::pooled(&pool, Order::Bytewise, Vec::new(), 512 << 10);
-/// writer.insert(1, Kind::Put, b"k", b"v", hash64(b"k"));
+/// writer.insert(1, Kind::Put, b"k", b"v");
 /// assert_eq!(pool.bytes(), 0);
 /// drop((table, writer));
 /// // One chunk: all memory except that of the memtable's own structure.

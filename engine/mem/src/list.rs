@@ -38,7 +38,7 @@ use std::cmp::Ordering as Compare;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cairndb_base::{Kind, Order, SeqNo};
+use cairndb_base::{Kind, Order, SeqNo, hash64};
 use cairndb_env::LogRegion;
 use cairndb_env::sync::Mutex;
 
@@ -279,19 +279,18 @@ impl List {
         self.arena.has_room(&splice.bump, bytes)
     }
 
-    /// Inserts an entry whose key has this hash.
+    /// Inserts an entry.
     ///
     /// Changes nothing before the last call of the comparator, which may panic.
     ///
     /// # Safety
     /// `splice` must be the one that [`List::new`] returned with this list. A value that stays in
     /// the log must be borrowed ([`LogRegion::bytes`]) from a region given to [`List::keep`].
-    pub(crate) unsafe fn insert(
-        &self,
-        splice: &mut Splice,
-        entry: &NewEntry<'_>,
-        hash: u64,
-    ) -> usize {
+    pub(crate) unsafe fn insert(&self, splice: &mut Splice, entry: &NewEntry<'_>) -> usize {
+        let hash = match &self.hash_index {
+            Some(_) => hash64(entry.key),
+            None => 0,
+        };
         self.prefetch(hash);
         let target = ListTarget {
             head: entry.head,

@@ -20,7 +20,7 @@ struct SharedTable {
 }
 
 fn insert(writer: &mut MemWriter, seq: SeqNo, key: &[u8]) {
-    writer.insert(seq, Kind::Put, key, key, hash64(key));
+    writer.insert(seq, Kind::Put, key, key);
 }
 
 /// Inserts `settled` before the threads start, then runs `reader` concurrently with the inserts of

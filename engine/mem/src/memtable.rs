@@ -36,8 +36,8 @@ use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 /// use cairndb_mem::Memtable;
 ///
 /// let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 512 << 10);
-/// writer.insert(1, Kind::Put, b"stone", b"grey", hash64(b"stone"));
-/// writer.insert(2, Kind::Put, b"stone", b"red", hash64(b"stone"));
+/// writer.insert(1, Kind::Put, b"stone", b"grey");
+/// writer.insert(2, Kind::Put, b"stone", b"red");
 /// let old = table.get(b"stone", hash64(b"stone"), 1)?.expect("inserted above");
 /// assert_eq!((old.seq, old.value), (1, &b"grey"[..]));
 /// # Ok::<(), cairndb_base::Error>(())
@@ -85,11 +85,11 @@ pub struct MemEntry<'a> {
 /// Position of an entry: gives its key directly, and the entry after a check of its value.
 ///
 /// ```
-/// use cairndb_base::{Kind, Order, SEQ_MAX, hash64};
+/// use cairndb_base::{Kind, Order, SEQ_MAX};
 /// use cairndb_mem::Memtable;
 ///
 /// let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 512 << 10);
-/// writer.insert(1, Kind::Put, b"stone", b"grey", hash64(b"stone"));
+/// writer.insert(1, Kind::Put, b"stone", b"grey");
 /// let place = table.seek(b"st", SEQ_MAX).expect("inserted above");
 /// assert_eq!((place.key(), place.entry()?.value), (&b"stone"[..], &b"grey"[..]));
 /// # Ok::<(), cairndb_base::Error>(())

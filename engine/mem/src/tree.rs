@@ -430,7 +430,7 @@ fn new_block(arena: &Arena, bump: &mut Bump, level: usize) -> NonNull<Block> {
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
-    use cairndb_base::{Kind, Order, SEQ_MAX, hash64};
+    use cairndb_base::{Kind, Order, SEQ_MAX};
 
     use super::*;
     use crate::Memtable;
@@ -444,7 +444,7 @@ mod tests {
         let count = 40 * SLOTS as u64;
         for seq in 1..=count {
             let key = ordered(seq * 389 % count);
-            writer.insert(seq, Kind::Put, &key, b"", hash64(&key));
+            writer.insert(seq, Kind::Put, &key, b"");
         }
         let root = table.list().tree().root();
         let entries = root.count.load(Ordering::Relaxed);

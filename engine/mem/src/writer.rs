@@ -105,8 +105,7 @@ impl MemWriter {
         &self.table
     }
 
-    /// Adds one version. `hash` is `cairndb_base::hash64(key)`; it is ignored for orders that
-    /// cannot hash. Sequence numbers need not ascend, but no (key, sequence number) may occur
+    /// Adds one version. Sequence numbers need not ascend, but no (key, sequence number) may occur
     /// twice.
     ///
     /// Always succeeds: if the memtable is full, it exceeds the capacity first by the entry's size,
@@ -116,8 +115,8 @@ impl MemWriter {
     /// # Panics
     /// If the key, value or sequence number exceeds the limits of `cairndb_base`.
     #[inline]
-    pub fn insert(&mut self, seq: SeqNo, kind: Kind, key: &[u8], value: &[u8], hash: u64) {
-        self.insert_entry(seq, kind, key, value, None, hash);
+    pub fn insert(&mut self, seq: SeqNo, kind: Kind, key: &[u8], value: &[u8]) {
+        self.insert_entry(seq, kind, key, value, None);
     }
 
     /// Like [`MemWriter::insert`], but for a value that was already written to the log. A long
@@ -126,7 +125,6 @@ impl MemWriter {
     ///
     /// # Panics
     /// If the borrowed bytes have another length, or in the same cases as [`MemWriter::insert`].
-    #[expect(clippy::too_many_arguments, reason = "the fields of one entry")]
     #[inline]
     pub fn insert_logged(
         &mut self,
@@ -135,7 +133,6 @@ impl MemWriter {
         key: &[u8],
         value: &[u8],
         borrowed: Borrowed<'_>,
-        hash: u64,
     ) {
         let Borrowed {
             bytes: borrowed,
@@ -161,14 +158,13 @@ impl MemWriter {
             }
             apart = Some(NonNull::from(borrowed).cast());
         }
-        self.insert_entry(seq, kind, key, value, apart, hash);
+        self.insert_entry(seq, kind, key, value, apart);
     }
 
     /// Inserts an entry. `apart` is the address of the same value, borrowed from a region that the
     /// table keeps alive.
     ///
     /// A single function for both callers, so that the list's insert is inlined into it.
-    #[expect(clippy::too_many_arguments, reason = "the fields of one entry")]
     fn insert_entry(
         &mut self,
         seq: SeqNo,
@@ -176,7 +172,6 @@ impl MemWriter {
         key: &[u8],
         value: &[u8],
         apart: Option<NonNull<u8>>,
-        hash: u64,
     ) {
         assert!(seq <= SEQ_MAX, "sequence number {seq} is out of range");
         assert!(
@@ -198,7 +193,7 @@ impl MemWriter {
         };
         // SAFETY: `splice` was created with this table's list; a value that is stored separately
         // was borrowed from a region that the list keeps alive.
-        let bytes = unsafe { self.table.list().insert(&mut self.splice, &entry, hash) };
+        let bytes = unsafe { self.table.list().insert(&mut self.splice, &entry) };
         self.count(seq, (key.len() + value.len()) as u64, bytes);
     }
 

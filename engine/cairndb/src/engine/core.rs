@@ -94,7 +94,11 @@ impl Core {
     }
 
     /// Writes one entry to the default keyspace.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "most of it folds away for a constant kind"
+    )]
+    #[inline(always)]
     pub(crate) fn write_one(
         &self,
         kind: Kind,

@@ -118,7 +118,6 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
     let commit = Commit::new(
         (mutable, writers),
         recovered.last_seq,
-        &opener.orders,
         budget.memtable_logged,
     );
     let segments = Segments::new(recovered.next_segment, budget.retained_log);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use cairndb_base::{FileNumber, Kind, Order, SeqNo, hash64};
+use cairndb_base::{FileNumber, Kind, Order, SeqNo};
 use cairndb_env::{Background, Dir, Env, MemEnv};
 use cairndb_files::OutputSettings;
 use cairndb_format::name;
@@ -34,7 +34,7 @@ pub(crate) fn memtable(entries: &[Entry], order: &Order, hint: &str) -> MergeSou
     let hint = hint.as_bytes().to_vec();
     let (table, mut writer) = Memtable::new(order.clone(), hint, 1 << 20);
     for (key, seq, kind, value) in entries {
-        writer.insert(*seq, *kind, key, value, hash64(key));
+        writer.insert(*seq, *kind, key, value);
     }
     MergeSource::Mem(table.cursor())
 }

@@ -24,7 +24,7 @@ pub(crate) use self::apply::Parts;
 use crate::log::payload::Payload;
 use crate::log::segments::Segment;
 use crate::state::memtables::{MemWriters, Memtables};
-use crate::state::sections::{Orders, Section, Sections};
+use crate::state::sections::Section;
 
 /// Accounting of the mutable memtable's values that stay in the log.
 #[derive(Debug)]
@@ -99,7 +99,6 @@ pub(crate) struct Commit {
     scratch: Vec<u8>,
     /// Number of bytes of log records written by this handle.
     pub(crate) logged_bytes: u64,
-    can_hash: Sections<bool>,
 }
 
 /// Memtables that take no more entries.
@@ -134,7 +133,6 @@ impl Commit {
     pub(crate) fn new(
         (mutable, writers): (Memtables, MemWriters),
         last_seq: SeqNo,
-        orders: &Orders,
         memtable_logged_max: u64,
     ) -> Commit {
         let logged_values = LoggedValues {
@@ -161,22 +159,23 @@ impl Commit {
             closing: false,
             scratch: Vec::new(),
             logged_bytes: 0,
-            can_hash: Sections::from_fn(|section| orders[section].can_hash()),
         }
     }
 
     /// Returns whether `payload`, which is written to the log if `logged`, fits into the mutable
     /// memtable. Anything fits into an empty one.
+    #[inline]
     pub(crate) fn memtable_fits(&self, payload: &Payload<'_>, logged: bool) -> bool {
-        if self.mutable.is_empty() {
-            return true;
-        }
         let logged = logged && self.logged_values.in_place;
-        if logged
-            && self.logged_values.bytes + payload.record_bytes() > self.logged_values.bytes_max
-        {
-            return false;
-        }
+        let pinned = self.logged_values.bytes;
+        let pins = !logged || pinned + payload.record_bytes() <= self.logged_values.bytes_max;
+        pins && self.has_room(payload, logged) || self.mutable.is_empty()
+    }
+
+    /// Returns whether the mutable memtable has room for `payload`, whose values stay in the log if
+    /// `logged`.
+    #[inline]
+    fn has_room(&self, payload: &Payload<'_>, logged: bool) -> bool {
         match payload {
             Payload::One { key, value, .. } => {
                 let value_bytes = if logged {

@@ -181,15 +181,15 @@ impl Replay<'_> {
         if full {
             self.seal()?;
         }
-        let order = &self.contexts[section].order;
         if !self.pending.writers.has(section) {
+            let order = &self.contexts[section].order;
             let capacity = self.settings.budget.memtable;
             let (part, writer) = Memtable::new(order.clone(), Vec::new(), capacity);
             self.pending.mutable.add(section, part);
             self.pending.writers.add(section, writer);
         }
         let writer = self.pending.writers.of(section);
-        writer.insert(seq, kind, key, value, order.hash(key));
+        writer.insert(seq, kind, key, value);
         Ok(())
     }
 

@@ -90,25 +90,25 @@ impl MemWriters {
     /// Returns whether an entry of this size fits into the capacity that all share.
     #[inline]
     pub(crate) fn has_room(&self, section: Section, key_len: usize, value_len: usize) -> bool {
+        if let (Section::Default, [Some(writer), None, None]) = (section, &self.0.0) {
+            return writer.has_room(key_len, value_len);
+        }
+        self.has_room_beside(section, key_len, value_len)
+    }
+
+    /// The same with memtables of several sections.
+    #[inline(never)]
+    fn has_room_beside(&self, section: Section, key_len: usize, value_len: usize) -> bool {
         // A section that has no memtable yet gets one of the same capacity.
         let section = if self.has(section) {
             section
         } else {
             Section::Default
         };
-        let others = if self.0.0[1..].iter().all(Option::is_none) {
-            0
-        } else {
-            self.used_beside(section)
-        };
-        let writer = self.0[section].as_ref();
-        writer.is_some_and(|writer| writer.has_room_beside(others, key_len, value_len))
-    }
-
-    #[cold]
-    fn used_beside(&self, section: Section) -> usize {
         let others = Section::ALL.into_iter().filter(|other| *other != section);
         let writers = others.filter_map(|other| self.0[other].as_ref());
-        writers.map(|writer| writer.table().bytes_used()).sum()
+        let others = writers.map(|writer| writer.table().bytes_used()).sum();
+        let writer = self.0[section].as_ref();
+        writer.is_some_and(|writer| writer.has_room_beside(others, key_len, value_len))
     }
 }

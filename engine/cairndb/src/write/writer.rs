@@ -105,7 +105,11 @@ impl Writer {
     }
 
     /// Writes one entry, if `precondition` holds at that moment.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "most of it folds away for a constant kind"
+    )]
+    #[inline(always)]
     pub(crate) fn write_one(
         &self,
         kind: Kind,

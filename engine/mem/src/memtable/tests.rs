@@ -228,7 +228,7 @@ fn what_has_room_stays_within_the_capacity() {
                     _ => hash64(&seq.to_le_bytes()),
                 };
                 let key = ordered(key);
-                writer.insert(seq, Kind::Put, &key, b"rock", hash64(&key));
+                writer.insert(seq, Kind::Put, &key, b"rock");
                 assert!(table.allocated_bytes() <= capacity || seq == 1);
             }
             assert!(capacity < 8 << 10 || table.bytes_used() * 2 > capacity);
@@ -251,7 +251,7 @@ fn the_next_prefix_leaves_a_head_that_ends_with_the_key() {
         .iter()
         .enumerate()
     {
-        writer.insert(seq as u64 + 1, Kind::Put, *key, b"", hash64(*key));
+        writer.insert(seq as u64 + 1, Kind::Put, *key, b"");
     }
     assert_eq!(table.common_prefix(), b"000000000001999");
     // After the longer prefix the head of ...20000 would not distinguish it from any later key.
@@ -268,7 +268,7 @@ fn between(table: &Memtable, seq: SeqNo) -> Option<Vec<&[u8]>> {
 #[test]
 fn what_was_inserted_before_others_is_told_from_what_came_last() {
     let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 64 << 10);
-    let mut insert = |seq, kind, key: &[u8]| writer.insert(seq, kind, key, b"", hash64(key));
+    let mut insert = |seq, kind, key: &[u8]| writer.insert(seq, kind, key, b"");
     assert_eq!(between(&table, 0), Some(vec![]));
     assert_eq!(table.key_near_end(SEQ_MAX), None);
     insert(1, Kind::Put, b"b");
@@ -298,7 +298,7 @@ fn what_was_inserted_before_others_is_told_from_what_came_last() {
 #[test]
 fn what_was_inserted_between_others_is_known_of_the_last_few_dozen() {
     let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 64 << 10);
-    let mut insert = |seq, key: &[u8]| writer.insert(seq, Kind::Put, key, b"", hash64(key));
+    let mut insert = |seq, key: &[u8]| writer.insert(seq, Kind::Put, key, b"");
     insert(1, b"z");
     let key = |seq: u64| format!("k{:03}", seq * 7 % 200).into_bytes();
     for seq in 2..200 {
@@ -360,13 +360,7 @@ fn room_ends_where_the_capacity_does() {
     while writer.has_room(16, 100) {
         seq += 1;
         let key = format!("key{:013}", seq * 7919 % 10_007);
-        writer.insert(
-            seq,
-            Kind::Put,
-            key.as_bytes(),
-            &[9; 100],
-            hash64(key.as_bytes()),
-        );
+        writer.insert(seq, Kind::Put, key.as_bytes(), &[9; 100]);
     }
     assert!(table.allocated_bytes() <= capacity);
     assert!(
@@ -377,7 +371,7 @@ fn room_ends_where_the_capacity_does() {
     let before = table.allocated_bytes();
     let large = vec![5u8; capacity * 2];
     assert!(!writer.has_room(3, large.len()));
-    writer.insert(seq + 1, Kind::Put, b"key", &large, hash64(b"key"));
+    writer.insert(seq + 1, Kind::Put, b"key", &large);
     let found = table.get(b"key", hash64(b"key"), SEQ_MAX);
     assert_eq!(found.unwrap().unwrap().value, large);
     let extra = table.allocated_bytes() - before - large.len();
@@ -387,7 +381,7 @@ fn room_ends_where_the_capacity_does() {
 #[test]
 fn a_memtable_starts_small() {
     let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 512 << 10);
-    writer.insert(1, Kind::Put, b"a", b"b", hash64(b"a"));
+    writer.insert(1, Kind::Put, b"a", b"b");
     assert!(
         table.allocated_bytes() < 112 << 10,
         "{}",
@@ -406,7 +400,7 @@ fn the_longest_key_is_an_entry_and_a_longer_one_is_refused() {
     assert_eq!(pair.table.common_prefix(), &key[1..]);
     let longer = [&key[..], b"k"].concat();
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        pair.writer.insert(3, Kind::Put, &longer, b"", 0);
+        pair.writer.insert(3, Kind::Put, &longer, b"");
     }));
     assert!(result.is_err());
     pair.check_walks();
@@ -427,13 +421,13 @@ fn a_panicking_comparator_leaves_the_memtable_whole() {
     }
     let (table, mut writer) = Memtable::new(Order::Custom(Arc::new(Fragile)), Vec::new(), 4096);
     for (seq, key) in (1..).zip([b"c", b"a", b"b"]) {
-        writer.insert(seq, Kind::Put, key, b"", 0);
+        writer.insert(seq, Kind::Put, key, b"");
     }
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        writer.insert(4, Kind::Put, b"bad", b"", 0);
+        writer.insert(4, Kind::Put, b"bad", b"");
     }));
     assert!(result.is_err());
-    writer.insert(5, Kind::Put, b"d", b"", 0);
+    writer.insert(5, Kind::Put, b"d", b"");
     assert_eq!(table.len(), 4);
     let mut cursor = table.cursor();
     cursor.seek_to_last();
@@ -466,10 +460,10 @@ fn a_comparator_that_panics_at_any_call_leaves_no_entry_half_there() {
         let order = Order::Custom(Arc::clone(&fuse) as Arc<dyn Comparator>);
         let (table, mut writer) = Memtable::new(order, Vec::new(), 4096);
         for (seq, key) in (1..).zip([b"c", b"a", b"b", b"d"]) {
-            writer.insert(seq, Kind::Put, key, b"old", hash64(key));
+            writer.insert(seq, Kind::Put, key, b"old");
         }
         fuse.0.store(calls, Ordering::Relaxed);
-        let put = || writer.insert(5, Kind::Put, b"b", b"new", hash64(b"b"));
+        let put = || writer.insert(5, Kind::Put, b"b", b"new");
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(put)).is_ok();
         fuse.0.store(u64::MAX, Ordering::Relaxed);
         assert_eq!(table.len(), if done { 5 } else { 4 }, "{calls} calls");
@@ -486,7 +480,7 @@ fn every_version_is_found_whatever_chunk_it_is_in() {
     let hash = hash64(b"key");
     for seq in 1..=24u64 {
         let value = if seq % 3 == 0 { &large[..] } else { b"small" };
-        writer.insert(seq, Kind::Put, b"key", value, hash);
+        writer.insert(seq, Kind::Put, b"key", value);
         for snapshot in 1..=seq {
             let found = table.get(b"key", hash, snapshot).unwrap().unwrap();
             assert_eq!(found.seq, snapshot);
@@ -518,7 +512,7 @@ fn a_lying_comparator_gives_wrong_answers_only() {
     let (table, mut writer) = Memtable::new(order, Vec::new(), 4096);
     let count = if cfg!(miri) { 50 } else { 2000 };
     for seq in 1..=count {
-        writer.insert(seq, Kind::Put, b"key", b"", 0);
+        writer.insert(seq, Kind::Put, b"key", b"");
         table.get(b"key", 0, seq).expect("values are in memory");
     }
     let mut cursor = table.cursor();
@@ -534,7 +528,7 @@ fn a_lying_comparator_gives_wrong_answers_only() {
 #[test]
 fn a_cursor_outlives_every_other_handle() {
     let (table, mut writer) = Memtable::new(Order::Bytewise, Vec::new(), 4096);
-    writer.insert(1, Kind::Put, b"k", b"v", hash64(b"k"));
+    writer.insert(1, Kind::Put, b"k", b"v");
     let mut cursor = table.cursor();
     drop((table, writer));
     cursor.seek_to_first();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{Kind, SEQ_MAX, SeqNo, hash64};
+use cairndb_base::{Kind, SEQ_MAX, SeqNo};
 use cairndb_env::LogRegion;
 use cairndb_format::batch::{BatchWriter, Entry, OwnEntries};
 use cairndb_format::value_file::Pointer;
@@ -12,7 +12,7 @@ use cairndb_mem::{Borrowed, MemWriter};
 use super::{Appended, Commit, MemtableValues};
 use crate::log::payload::Payload;
 use crate::state::memtables::MemWriters;
-use crate::state::sections::{Sections, StoredKey};
+use crate::state::sections::StoredKey;
 
 /// Number of log bytes of an entry in addition to key and value: its kind and their lengths.
 const FRAME_BYTES: usize = 3;
@@ -62,7 +62,6 @@ struct Inserter<'a> {
     writers: &'a mut MemWriters,
     last_seq: &'a mut SeqNo,
     values: &'a mut MemtableValues,
-    can_hash: Sections<bool>,
 }
 
 impl Inserter<'_> {
@@ -80,19 +79,10 @@ impl Inserter<'_> {
         if kind == Kind::Pointer {
             self.note_pointer(value);
         }
-        let StoredKey {
-            section,
-            bytes: key,
-        } = key;
-        let hash = if self.can_hash[section] {
-            hash64(key)
-        } else {
-            0
-        };
-        let (seq, writer) = (*self.last_seq, self.writers.of(section));
+        let (seq, writer) = (*self.last_seq, self.writers.of(key.section));
         match borrowed {
-            Some(borrowed) => writer.insert_logged(seq, kind, key, value, borrowed, hash),
-            None => writer.insert(seq, kind, key, value, hash),
+            Some(borrowed) => writer.insert_logged(seq, kind, key.bytes, value, borrowed),
+            None => writer.insert(seq, kind, key.bytes, value),
         }
     }
 
@@ -122,7 +112,6 @@ impl Commit {
                     writers: &mut self.writers,
                     last_seq: &mut self.last_seq,
                     values: &mut self.memtable_values,
-                    can_hash: self.can_hash,
                 };
                 inserts.insert(*kind, *key, value, borrow_value(region, end, value.len()));
             }
@@ -195,7 +184,6 @@ impl Commit {
             writers: &mut self.writers,
             last_seq: &mut self.last_seq,
             values: &mut self.memtable_values,
-            can_hash: self.can_hash,
         };
         let (logged, is_logged) = (&mut self.logged_values, parts.appended.is_some());
         loop {

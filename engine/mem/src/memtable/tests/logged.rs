@@ -47,11 +47,10 @@ fn insert(writer: &mut MemWriter, region: &Arc<dyn LogRegion>, byte: u8, len: us
     let (key, seq) = ([byte; 16], u64::from(byte) + 1);
     let offset = u64::from(byte) * 100;
     let value = &vec![byte; len][..];
-    let hash = hash64(&key);
     let Some(borrowed) = Borrowed::by(region, offset, len) else {
-        return writer.insert(seq, Kind::Put, &key, value, hash);
+        return writer.insert(seq, Kind::Put, &key, value);
     };
-    writer.insert_logged(seq, Kind::Put, &key, value, borrowed, hash);
+    writer.insert_logged(seq, Kind::Put, &key, value, borrowed);
 }
 
 fn check(table: &Arc<Memtable>, lens: &[(u8, usize)]) {

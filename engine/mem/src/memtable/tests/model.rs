@@ -108,7 +108,7 @@ impl Pair {
     }
 
     pub(super) fn insert(&mut self, seq: SeqNo, kind: Kind, key: &[u8], value: &[u8]) {
-        self.writer.insert(seq, kind, key, value, hash64(key));
+        self.writer.insert(seq, kind, key, value);
         self.writer.check_path();
         let version = self.version(key, seq);
         self.model.insert(version, (kind, value.to_vec()));

@@ -77,7 +77,7 @@ fn readers_at_published_sequence_numbers_see_exactly_their_writes() {
         }
         for seq in 1..=count {
             let key = key_of(seq);
-            writer.insert(seq, Kind::Put, &key, &seq.to_le_bytes(), hash64(&key));
+            writer.insert(seq, Kind::Put, &key, &seq.to_le_bytes());
             published.store(seq, Ordering::Release);
         }
     });
