@@ -30,6 +30,8 @@ pub enum Kind {
     Merge = 2,
     /// The value is in a value file; a pointer follows.
     Pointer = 3,
+    /// The deletion of a range of keys; its end follows. Only in batches.
+    RangeDelete = 4,
 }
 
 impl Kind {
@@ -42,6 +44,7 @@ impl Kind {
             1 => Some(Kind::Put),
             2 => Some(Kind::Merge),
             3 => Some(Kind::Pointer),
+            4 => Some(Kind::RangeDelete),
             _ => None,
         }
     }

@@ -12,6 +12,7 @@ pub(crate) mod leveldb;
 pub(crate) mod offline;
 pub(crate) mod range;
 pub(crate) mod range_cursor;
+pub(crate) mod range_deletion;
 pub(crate) mod repair;
 pub(crate) mod snapshot;
 pub(crate) mod value;

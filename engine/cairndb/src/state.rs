@@ -12,6 +12,7 @@ pub(crate) mod keyspaces;
 pub(crate) mod memtables;
 pub(crate) mod merge_operator;
 pub(crate) mod options;
+pub(crate) mod ranges;
 pub(crate) mod reserve;
 pub(crate) mod sections;
 pub(crate) mod snapshots;

@@ -26,7 +26,7 @@ pub(crate) mod options;
 pub(crate) mod own_writes;
 mod pop;
 mod popped;
+mod range_deletion;
 mod read_set;
 mod retain;
 mod retry;
-mod sorted_ops;

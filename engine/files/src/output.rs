@@ -329,6 +329,7 @@ impl<'a> Output<'a> {
             large_encoded: open.large_encoded,
             hidden,
             loose_bounds: summary.loose_bounds,
+            ranges_applied: 0,
         };
         self.limits.after = Some(record.largest.clone());
         assert!(record.entries > 0, "a table holds at least one entry");

@@ -19,6 +19,7 @@ mod read;
 mod writer;
 
 pub use frame::{Frame, Short, frame};
+pub(crate) use read::ends_in_keyspace;
 pub use read::{BatchIter, Entry, OwnEntries, Validated, count, iter, validate};
 pub use writer::{BatchMark, BatchWriter};
 

@@ -9,8 +9,8 @@ use cairndb_base::{ErrorKind, FileNumber, Kind};
 use crate::batch::{self, BatchWriter};
 use crate::log::{self, RecordHead, SegmentHeader, SegmentReader, Step};
 use crate::manifest::{
-    self, CleanClose, HiddenVersions, KeyspaceRecord, Manifest, ManifestWriter, SegmentRecord,
-    TableRecord, Tail, VersionEdit,
+    self, CleanClose, DeletedRange, HiddenVersions, KeyspaceRecord, Manifest, ManifestWriter,
+    SegmentRecord, TableRecord, Tail, VersionEdit,
 };
 use crate::testing::{MemoryBytes, MemoryDir};
 use crate::value_file::{Pointer, ValueEncoder, ValueScan, ValueWriter, read_value};
@@ -78,6 +78,8 @@ fn batch_2() -> BatchWriter {
     batch.add_in(Kind::Delete, 2, b"pear", b"");
     batch.add_in(Kind::Merge, 1 << 31, b"count", b"+1");
     batch.add_in(Kind::Pointer, 1 << 31, b"large", &pointer().encode());
+    batch.add(Kind::RangeDelete, b"apple", b"");
+    batch.add_in(Kind::RangeDelete, 2, b"apple", b"\0\0\0\x03");
     batch
 }
 
@@ -217,6 +219,7 @@ fn edits() -> [VersionEdit; 3] {
         bytes: 16_384,
         raw_bytes: 50,
         checksum: 0x1234_5678,
+        ranges_applied: 900,
         ..TableRecord::default()
     });
     base.created_keyspaces = vec![
@@ -236,6 +239,12 @@ fn edits() -> [VersionEdit; 3] {
     ];
     base.dropped_keyspaces = vec![4, 6];
     change.dropped_keyspaces = vec![2];
+    change.deleted_ranges = vec![DeletedRange {
+        section: 0,
+        seq: 901,
+        start: b"apple".to_vec(),
+        end: Vec::new(),
+    }];
     edits
 }
 

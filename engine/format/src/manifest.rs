@@ -12,6 +12,7 @@
 
 mod codec;
 mod current;
+mod deleted_range;
 mod edit;
 mod fields;
 mod frame;
@@ -25,7 +26,8 @@ mod writer;
 pub(crate) use current::parse as parse_current;
 pub use current::{install_current, prepare_current, read_current};
 pub use edit::{
-    CleanClose, HiddenVersions, KeyspaceRecord, SegmentRecord, TableRecord, VersionEdit,
+    CleanClose, DeletedRange, HiddenVersions, KeyspaceRecord, SegmentRecord, TableRecord,
+    VersionEdit,
 };
 pub(crate) use header::is_marked;
 pub use header::{HEADER_BYTES, ManifestHeader};

@@ -53,12 +53,12 @@ pub(super) fn choose(
     }
     if let Some(described) = &mut best {
         // Without the later manifest, this one is as good as one whose last edits are lost.
+        described.superseded = unreadable.is_some_and(|later| later > described.number);
         // The latest first: a name belongs to the keyspace that had it last.
         others.sort_by_key(|other| std::cmp::Reverse(other.progress()));
         for other in others {
-            described.add_keyspaces(other);
+            described.add_lost(other);
         }
-        described.superseded = unreadable.is_some_and(|later| later > described.number);
         report_gaps(described, findings);
         if named != Some(described.number) && !described.is_damaged() {
             findings.doubt(
@@ -113,7 +113,7 @@ fn report_gaps(described: &Described, findings: &mut Findings) {
             DoubtKind::Manifest,
             KeySpan::all(),
             "edits of the manifest are lost: a table or log segment that is missing, or that had \
-             been replaced, may not be recognised as such",
+             been replaced, may not be recognised as such, and deletions of ranges may be lost",
         );
     }
 }

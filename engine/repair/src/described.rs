@@ -10,7 +10,8 @@ use cairndb_base::{FileNumber, Result, SeqNo};
 use cairndb_env::Dir;
 use cairndb_files::{NUMBER_MAX, check_seq};
 use cairndb_format::manifest::{
-    FoundEdit, KeyspaceRecord, ManifestSalvage, SegmentRecord, TableRecord, VersionEdit,
+    DeletedRange, FoundEdit, KeyspaceRecord, ManifestSalvage, SegmentRecord, TableRecord,
+    VersionEdit,
 };
 
 /// Age of tables newer than every listed run. The log has the age 0.
@@ -33,6 +34,8 @@ pub(super) struct Described {
     pub(super) keyspaces: BTreeMap<u32, KeyspaceRecord>,
     /// Numbers of dropped keyspaces.
     pub(super) dropped: BTreeSet<u32>,
+    /// Deleted ranges, also those that hide nothing any more.
+    pub(super) deleted_ranges: Vec<DeletedRange>,
     /// Tables that an edit removed.
     pub(super) removed: BTreeSet<u64>,
     /// Every number from here on was unused when the last edit was written.
@@ -41,8 +44,6 @@ pub(super) struct Described {
     pub(super) closed: bool,
     /// Damaged ranges of the file: lost edits.
     pub(super) gaps: Vec<(u64, u64)>,
-    /// Offset of a torn tail.
-    pub(super) torn: Option<u64>,
     /// Whether there was a later manifest, which is not readable.
     pub(super) superseded: bool,
 }
@@ -58,14 +59,15 @@ impl Described {
             number,
             ..Described::default()
         };
+        let mut is_torn = false;
         while let Some(found) = salvage.advance()? {
             match found {
                 FoundEdit::Edit(edit) => described.apply(*edit),
                 FoundEdit::Gap { offset, end } => described.gaps.push((offset, end)),
-                FoundEdit::Torn { offset } => described.torn = Some(offset),
+                FoundEdit::Torn { .. } => is_torn = true,
             }
         }
-        described.closed &= described.torn.is_none();
+        described.closed &= !is_torn;
         Ok(described)
     }
 
@@ -108,6 +110,7 @@ impl Described {
             self.keyspaces.remove(&number);
             self.dropped.insert(number);
         }
+        self.deleted_ranges.extend(edit.deleted_ranges);
         let created = edit.created_keyspaces.into_iter();
         self.keyspaces.extend(created.map(|it| (it.number, it)));
     }
@@ -129,9 +132,12 @@ impl Described {
         !self.keyspaces.contains_key(&number) && (ended || self.dropped.contains(&number))
     }
 
-    /// Takes over keyspaces that this manifest does not know from another one, whose edits may have
-    /// been lost here. A name that is in use is left out.
-    pub(super) fn add_keyspaces(&mut self, other: Described) {
+    /// Takes over what this manifest does not know from another one, whose edits may have been lost
+    /// here: deleted ranges and keyspaces. A name that is in use is left out.
+    pub(super) fn add_lost(&mut self, other: Described) {
+        if self.is_damaged() {
+            self.deleted_ranges.extend(other.deleted_ranges);
+        }
         for (number, mut record) in other.keyspaces {
             if self.is_dropped(number) || self.keyspaces.contains_key(&number) {
                 continue;

@@ -13,7 +13,7 @@ mod table;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cairndb_base::{Error, Order, Result, SeqNo};
+use cairndb_base::{Error, Order, Result};
 use cairndb_env::Dir;
 use cairndb_leveldb::{FileName, TableSalvage, TableStep};
 
@@ -23,7 +23,7 @@ use self::survey::LevelSurvey;
 use self::table::LevelTable;
 use crate::findings::{Findings, include};
 use crate::log::runs::Runs;
-use crate::merge::source::{MergeSource, Sources};
+use crate::merge::source::{MergeSource, Sources, Stated};
 use crate::report::{DoubtKind, KeySpan, Loss, Unnamed};
 
 /// A LevelDB directory to be repaired.
@@ -72,7 +72,7 @@ impl<'a> LevelSource<'a> {
         runs: &mut Runs,
         sources: &mut Sources,
         findings: &mut Findings,
-    ) -> Result<SeqNo> {
+    ) -> Result<Stated> {
         let known = self.survey.last_seq();
         let first = (!self.survey.is_partial()).then_some(known);
         let mut logs = LevelLogs::new(&**self.dir, first, runs, findings);
@@ -91,7 +91,10 @@ impl<'a> LevelSource<'a> {
             let chain = LevelChain::new(self.dir, &self.order, tables, findings)?;
             sources.push(MergeSource::LevelTables(Box::new(chain)));
         }
-        Ok(last_seq)
+        Ok(Stated {
+            last_seq,
+            ..Stated::default()
+        })
     }
 
     /// Returns the tables to be read, and reports the others.

@@ -7,7 +7,8 @@
 //! 3. `log/segments.rs` decides which log segments are read, `log.rs` reads them, `log/runs.rs`
 //!    sorts their entries.
 //! 4. `merge.rs` merges all sources by key, the newest first; `fold.rs` decides what each key
-//!    holds; `values.rs` reads large values; `target.rs` writes the new database.
+//!    holds; `ranges.rs` finds the deletion of its range; `values.rs` reads large values;
+//!    `target.rs` writes the new database, which needs no range.
 //! 5. `keyspaces.rs` is what is known of keyspaces: steps 2 to 4 are done by section.
 //! 6. `report.rs` is the report, `findings.rs` collects it. `own.rs` is our own directory as an
 //!    input, `run.rs` one repair from start to finish.
@@ -21,8 +22,8 @@
 //!    listed.
 //! 3. Within a key, the order of versions is that of the manifest's runs. Where it is not known,
 //!    the report says so.
-//! 4. Memory is bounded by the budget, one log segment, one page per table read at a time, and one
-//!    value.
+//! 4. Memory is bounded by the budget, one log segment, one page per table read at a time, one
+//!    value, and the deleted ranges.
 //!
 //! Threads: one, the caller's.
 
@@ -37,6 +38,7 @@ mod leveldb;
 mod log;
 mod merge;
 mod own;
+mod ranges;
 mod report;
 mod run;
 mod survey;

@@ -3,10 +3,11 @@
 pub(super) mod runs;
 pub(super) mod segments;
 
-use cairndb_base::{Error, ErrorKind, Result, SeqNo, watch};
+use cairndb_base::{Error, ErrorKind, Kind, Result, SeqNo, watch};
 use cairndb_env::Dir;
 use cairndb_format::batch;
 use cairndb_format::log::{Found, Record, SegmentReader, SegmentSalvage, Step};
+use cairndb_format::manifest::DeletedRange;
 
 use crate::findings::Findings;
 use crate::keyspaces::Keyspaces;
@@ -15,13 +16,15 @@ use crate::log::segments::Planned;
 use crate::report::{DoubtKind, KeySpan};
 use crate::survey::{opened, read_all};
 
-/// Sequence numbers of the records that were read.
-#[derive(Clone, Copy, Debug, Default)]
+/// What is known of the records that were read.
+#[derive(Debug, Default)]
 pub(super) struct LogExtent {
     /// First number that the first record accounts for; `None` without a record.
     pub(super) first: Option<SeqNo>,
     /// Number of the last entry.
     pub(super) last: SeqNo,
+    /// The ranges that they delete.
+    pub(super) ranges: Vec<DeletedRange>,
 }
 
 /// The log of a source, and where its entries go.
@@ -38,6 +41,7 @@ pub(super) struct LogReader<'a> {
     due: Option<SeqNo>,
     /// Whether a loss since the last record explains missing sequence numbers.
     explained: bool,
+    ranges: Vec<DeletedRange>,
 }
 
 impl<'a> LogReader<'a> {
@@ -57,6 +61,7 @@ impl<'a> LogReader<'a> {
             first: None,
             due: None,
             explained: false,
+            ranges: Vec::new(),
         }
     }
 
@@ -80,6 +85,7 @@ impl<'a> LogReader<'a> {
         Ok(LogExtent {
             first: self.first,
             last: self.due.map_or(0, |due| due.saturating_sub(1)),
+            ranges: self.ranges,
         })
     }
 
@@ -185,7 +191,18 @@ impl<'a> LogReader<'a> {
             };
             let section = Keyspaces::section_of(entry.in_keyspace, entry.key);
             let keyspaces = self.runs.keyspaces();
-            if seq > self.durable_seq && self.findings.admits(keyspaces, section, entry.key, file) {
+            if entry.kind == Kind::RangeDelete {
+                // The manifest should have those up to `durable_seq`, but may have lost some.
+                self.ranges.push(DeletedRange {
+                    section,
+                    seq,
+                    start: entry.key.to_vec(),
+                    end: entry.value.to_vec(),
+                });
+                self.findings.report.kept.log_entries += u64::from(seq > self.durable_seq);
+            } else if seq > self.durable_seq
+                && self.findings.admits(keyspaces, section, entry.key, file)
+            {
                 self.runs
                     .add(section, entry.key, seq, entry.kind, entry.value)?;
                 self.findings.report.kept.log_entries += 1;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{Order, Result, SeqNo};
+use cairndb_base::{Order, Result};
 use cairndb_env::Dir;
 
 use crate::choose::{check_order, choose};
@@ -12,7 +12,7 @@ use crate::keyspaces::{Comparators, Keyspaces};
 use crate::log::runs::Runs;
 use crate::log::segments;
 use crate::log::{LogExtent, LogReader};
-use crate::merge::source::{MergeSource, Sources};
+use crate::merge::source::{MergeSource, Sources, Stated};
 use crate::survey::Survey;
 use crate::tables::Planner;
 use crate::tables::chain::Chain;
@@ -77,7 +77,7 @@ impl<'a> OwnSource<'a> {
         self.described.as_ref()?.merge_operator.clone()
     }
 
-    /// Adds the sources of log and tables. Returns the last sequence number that is known.
+    /// Adds the sources of log and tables. Returns what else is known.
     ///
     /// # Errors
     /// `FormatTooNew`; the errors of writing runs.
@@ -86,14 +86,20 @@ impl<'a> OwnSource<'a> {
         runs: &mut Runs,
         sources: &mut Sources,
         findings: &mut Findings,
-    ) -> Result<SeqNo> {
-        let log = self.read_log(runs, findings)?;
+    ) -> Result<Stated> {
+        let mut log = self.read_log(runs, findings)?;
+        let described = self.described.iter();
+        let ranges = described.flat_map(|it| it.deleted_ranges.iter().cloned());
+        log.ranges.extend(ranges);
         for (section, run) in runs.finish()? {
             sources[usize::from(*section)].push(MergeSource::log(run)?);
         }
-        self.add_tables(sources, log, findings)?;
+        self.add_tables(sources, &log, findings)?;
         let known = self.described.as_ref().map_or(0, |it| it.last_seq);
-        Ok(known.max(log.last))
+        Ok(Stated {
+            last_seq: known.max(log.last),
+            ranges: log.ranges,
+        })
     }
 
     fn read_log(&self, runs: &mut Runs, findings: &mut Findings) -> Result<LogExtent> {
@@ -107,7 +113,7 @@ impl<'a> OwnSource<'a> {
     fn add_tables(
         &self,
         sources: &mut Sources,
-        log: LogExtent,
+        log: &LogExtent,
         findings: &mut Findings,
     ) -> Result<()> {
         let described = self.described.as_ref();
@@ -117,6 +123,7 @@ impl<'a> OwnSource<'a> {
             keyspaces: &self.keyspaces,
             survey: &self.survey,
             described,
+            ranges: &log.ranges,
             include_unnamed: self.include_unnamed,
             log_is_later: log
                 .first

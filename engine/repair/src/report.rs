@@ -101,10 +101,12 @@ pub enum DoubtKind {
     /// The order of versions of these keys is not known: an older version may be in the new
     /// database, or a deleted key, or a merge operand may count twice.
     Order,
-    /// A table of these keys may have been replaced: deleted keys may be in the new database.
+    /// A table of these keys may have been replaced, or hold deleted ranges: deleted keys may be in
+    /// the new database.
     Replaced,
-    /// Edits of the manifest are lost: files that it named may be missing in the report, and a
-    /// merge operand that is both in a table and in the log may count twice.
+    /// Edits of the manifest are lost: files that it named may be missing in the report, deleted
+    /// ranges may be in the new database, and a merge operand that is both in a table and in the
+    /// log may count twice.
     Manifest,
 }
 

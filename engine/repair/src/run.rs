@@ -19,8 +19,9 @@ use crate::leveldb::LevelSource;
 use crate::log::runs::Runs;
 use crate::merge::Merge;
 use crate::merge::fold::Fold;
-use crate::merge::source::Sources;
+use crate::merge::source::{Sources, Stated};
 use crate::own::OwnSource;
+use crate::ranges::Ranges;
 use crate::report::RepairReport;
 use crate::survey::{Survey, no_database};
 use crate::target::{Files, Identity, Sink};
@@ -188,7 +189,7 @@ impl Input<'_> {
         runs: &mut Runs,
         sources: &mut Sources,
         findings: &mut Findings,
-    ) -> Result<SeqNo> {
+    ) -> Result<Stated> {
         match self {
             Input::Own(own) => own.add_sources(runs, sources, findings),
             #[cfg(feature = "leveldb")]
@@ -234,7 +235,7 @@ impl Repair<'_> {
         };
         let mut runs = Runs::new(dir, &keyspaces, &next_file, self.settings.sort_bytes);
         let mut sources = Sources::default();
-        let last_seq = self.input.add_sources(&mut runs, &mut sources, findings)?;
+        let stated = self.input.add_sources(&mut runs, &mut sources, findings)?;
         let mut sink = if written {
             let files = Files::new(&**dir, &next_file, &self.settings.database);
             Sink::Files(Box::new(files))
@@ -244,6 +245,7 @@ impl Repair<'_> {
         let mut fold = Fold {
             order: Order::default(),
             section: 0,
+            ranges: Ranges::default(),
             values: own.map(OwnSource::values),
             findings,
             log_is_guessed: own.is_some_and(OwnSource::log_is_guessed),
@@ -251,6 +253,7 @@ impl Repair<'_> {
         for (section, sources) in (0..).zip(sources).filter(|(_, it)| !it.is_empty()) {
             fold.section = section;
             fold.order = keyspaces.order(section).clone();
+            fold.ranges = Ranges::of(section, &stated.ranges, &fold.order);
             sink.enter(section, &keyspaces)?;
             fold.run(&mut Merge::new(&fold.order, sources), &mut sink)?;
         }
@@ -261,7 +264,7 @@ impl Repair<'_> {
         names.iter().try_for_each(|name| dir.unlink(name))?;
         match sink {
             Sink::Files(files) => {
-                let identity = self.identity(last_seq, records);
+                let identity = self.identity(stated.last_seq, records);
                 files.finish(&identity, self.settings.database.edit_bytes)
             }
             Sink::Count => Ok(()),

@@ -17,15 +17,16 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use cairndb_base::limits::KEYSPACE_BYTES;
-use cairndb_base::{Error, ErrorKind, FileNumber, Result, watch};
+use cairndb_base::{Error, ErrorKind, FileNumber, Result, SEQ_MAX, SeqNo, watch};
 use cairndb_env::Dir;
-use cairndb_format::manifest::TableRecord;
+use cairndb_format::manifest::{DeletedRange, TableRecord};
 use cairndb_format::name;
 use cairndb_format::table::{Dictionary, Salvaged, TableFacts, TableSalvage, is_table_number};
 
 use crate::described::{Described, NEWEST_TABLES};
 use crate::findings::{Findings, include};
 use crate::keyspaces::{Keyspaces, SECTIONS, number_of};
+use crate::ranges::meets;
 use crate::report::{DoubtKind, KeySpan, Loss, Unnamed};
 use crate::survey::{Survey, opened};
 
@@ -41,6 +42,9 @@ pub(super) struct Plan {
     pub(super) age: usize,
     /// Whether the age is a guess.
     pub(super) guessed: bool,
+    /// Deletions of ranges were applied up to this sequence number. `SEQ_MAX` without a record, as
+    /// none must hide what may be newer.
+    pub(super) ranges_applied: SeqNo,
     /// Number of entries, if it is known.
     pub(super) entries: Option<u64>,
     pub(super) smallest: Option<Vec<u8>>,
@@ -63,6 +67,7 @@ impl Plan {
             section: None,
             age,
             guessed: false,
+            ranges_applied: SEQ_MAX,
             entries: None,
             smallest: None,
             largest: None,
@@ -92,6 +97,7 @@ impl Plan {
 
     fn add_record(&mut self, record: &TableRecord) {
         self.section = Some(record.section);
+        self.ranges_applied = record.ranges_applied;
         self.entries = Some(record.entries);
         self.smallest = Some(record.smallest.clone());
         self.largest = Some(record.largest.clone());
@@ -129,6 +135,7 @@ pub(super) struct Planner<'a> {
     pub(super) keyspaces: &'a Keyspaces,
     pub(super) survey: &'a Survey,
     pub(super) described: Option<&'a Described>,
+    pub(super) ranges: &'a [DeletedRange],
     pub(super) include_unnamed: bool,
     /// Whether the log begins after what the manifest knows to be in tables.
     pub(super) log_is_later: bool,
@@ -174,12 +181,35 @@ impl Planner<'_> {
                 plan.largest = span.last;
             }
         }
+        self.doubt_deletions(&plans, findings);
         let mut chains = <[Vec<KeyOrdered>; SECTIONS]>::default();
         for (section, chains) in (0..).zip(&mut chains) {
             let own = plans.extract_if(.., |plan| plan.section.unwrap_or_default() == section);
             *chains = self.chained(section, own.collect());
         }
         Ok(Tables { chains, oldest })
+    }
+
+    /// Reports tables without a record in which entries of deleted ranges may be kept.
+    fn doubt_deletions(&self, plans: &[Plan], findings: &mut Findings) {
+        for plan in plans.iter().filter(|plan| plan.ranges_applied == SEQ_MAX) {
+            let section = plan.section.unwrap_or_default();
+            let order = self.keyspaces.order(section);
+            let bounds = plan.smallest.as_deref().zip(plan.largest.as_deref());
+            let has = |(first, last)| {
+                let mut own = self.ranges.iter().filter(|range| range.section == section);
+                own.any(|range| meets(range, order, first, last))
+            };
+            if bounds.is_some_and(has) {
+                let keys = plan.span(plan.smallest.clone(), plan.largest.clone());
+                let reason = format!(
+                    "no manifest says which deletions of ranges are applied in {}: keys that they \
+                     deleted may be back",
+                    plan.file
+                );
+                findings.doubt(DoubtKind::Replaced, keys, reason);
+            }
+        }
     }
 
     /// Returns the section of a table. Without a meta block, it is that of which the bounds are
@@ -298,7 +328,8 @@ impl Planner<'_> {
             DoubtKind::Replaced,
             KeySpan::all(),
             "no manifest is readable: tables and log segments that had been replaced cannot be \
-             recognised, and keys that had been deleted may be back",
+             recognised, deletions of ranges that it held are lost, and keys that had been deleted \
+             may be back",
         );
         Ok(plans)
     }

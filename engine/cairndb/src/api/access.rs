@@ -15,6 +15,7 @@ use crate::read::hints::view_ref::ViewRef;
 use crate::read::presence::Presence;
 use crate::read::view::View;
 use crate::state::keyspaces::KeyspaceState;
+use crate::state::ranges::RangeMap;
 use crate::state::sections::{Section, StoredKey};
 
 thread_local! {
@@ -257,8 +258,20 @@ pub(crate) fn consistent_read_point(core: &Core, section: Section) -> (Guard<Arc
 
 /// Returns a cursor over the section of a keyspace.
 pub(crate) fn view_cursor(core: &Core, space: Space<'_>, at: Option<SeqNo>) -> ViewCursor {
-    let (view, newest) = consistent_read_point(core, section_of(space));
-    ViewCursor::new(ViewRef::new(view), at.unwrap_or(newest))
+    loop {
+        let (view, newest) = consistent_read_point(core, section_of(space));
+        let seq = at.unwrap_or(newest);
+        let ranges = &view.readers.ranges;
+        if !ranges.any() {
+            return ViewCursor::new(ViewRef::new(view), seq, RangeMap::default());
+        }
+        // Later deletions may have replaced those of this moment, unless a snapshot keeps them.
+        let (map, exact) = ranges.at(seq);
+        if exact {
+            return ViewCursor::new(ViewRef::new(view), seq, map);
+        }
+        assert!(at.is_none(), "the ranges of an open snapshot are kept");
+    }
 }
 
 pub(crate) fn contains(

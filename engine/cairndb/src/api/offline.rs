@@ -14,6 +14,7 @@ use cairndb_format::value_file::ValueScan;
 use crate::engine::core::Core;
 use crate::read::get::sources;
 use crate::read::merging_iter::MergingIter;
+use crate::read::source::hidden::deleted_before;
 use crate::read::value_ref::read_pointer_unmapped;
 use crate::read::view::View;
 use crate::state::files::value_handle::ValueHandle;
@@ -247,12 +248,13 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
     Ok(report)
 }
 
-/// Counts the keys that `exist` and whose newest version is not a tombstone: those of dropped
-/// keyspaces do not exist. Values are not decoded, and operands not folded. A watched call advances
-/// by `average` bytes for each version.
+/// Counts the keys that `exist` and whose newest version is not a tombstone or in a deleted range:
+/// those of dropped keyspaces do not exist. Values are not decoded, and operands not folded. A
+/// watched call advances by `average` bytes for each version.
 fn count_entries(view: &View, average: u64, exist: impl Fn(&[u8]) -> bool) -> Result<u64> {
     let context = view.context();
     let mut versions = MergingIter::new(sources(view, context), context.order.clone());
+    let ranges = view.readers.ranges.newest();
     // The current key, while it may have older versions.
     let mut key: Option<Vec<u8>> = None;
     let mut entries = 0;
@@ -261,7 +263,10 @@ fn count_entries(view: &View, average: u64, exist: impl Fn(&[u8]) -> bool) -> Re
         watch::advance(average)?;
         let is_older = |key: &Vec<u8>| context.order.compare(key, versions.key()).is_eq();
         if !key.as_ref().is_some_and(is_older) {
-            let counts = versions.kind() != Kind::Delete && exist(versions.key());
+            let range = ranges.covering(&context.order, versions.key());
+            let hidden = range.zip(versions.source());
+            let hidden = hidden.is_some_and(|(range, it)| deleted_before(it, range.seq));
+            let counts = versions.kind() != Kind::Delete && !hidden && exist(versions.key());
             entries += u64::from(counts);
             key = (!versions.alone()).then(|| versions.key().to_vec());
         }

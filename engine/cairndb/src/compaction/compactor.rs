@@ -153,7 +153,8 @@ impl Compactor {
         }
         let result = result.and_then(|outcome| {
             Stats::add(&self.base.stats.compactions, 1);
-            let read: u64 = plan.inputs.iter().map(Run::bytes).sum();
+            let read = plan.inputs.iter().filter(|_| !plan.unread);
+            let read: u64 = read.map(Run::bytes).sum();
             Stats::add(&self.base.stats.compaction_read_bytes, read);
             let bytes: u64 = outcome.tables.iter().map(|table| table.record.bytes).sum();
             Stats::add(&self.base.stats.compaction_bytes, bytes);

@@ -1,40 +1,71 @@
-//! Frees the space of dropped keyspaces: which tables hold nothing else, and which may hold some.
+//! Frees the space of dropped keyspaces and of deleted ranges: which tables hold nothing else, and
+//! which may hold some.
 //!
-//! Tables that hold only entries of dropped keyspaces leave the version unread. Others are
-//! rewritten without such entries once the database is idle. The bounds of a table show only its
+//! Tables that hold only such entries leave the version unread. Others are rewritten without them
+//! once the database is idle. The bounds of a table show only its
 //! first and its last keyspace. If an earlier handle dropped one in between, its entries stay until
 //! the table is compacted for another reason.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cairndb_base::Error;
 use cairndb_base::limits::KEYSPACE_BYTES;
+use cairndb_base::{Error, SeqNo};
 
 use crate::compaction::schedule::Schedule;
 use crate::jobs::plan::CompactionPlan;
 use crate::state::keyspaces::{Dropped, LiveKeyspaces};
-use crate::state::sections::{Section, keyspace_of};
+use crate::state::ranges::{Deleted, RangeMap};
+use crate::state::sections::{Orders, Section, Sections, keyspace_of};
 use crate::state::version::{Run, TableHandle};
 use crate::versions::engine_state::EngineState;
 
-/// What is left of dropped keyspaces in a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is left of dropped keyspaces, or of deleted ranges, in a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Left {
     Nothing,
     Something,
     Everything,
 }
 
-/// The keyspaces that exist, and those that do not.
-struct Known {
+/// The keyspaces that exist, and those that do not; the ranges whose deletion all readers know.
+struct Known<'a> {
     live: LiveKeyspaces,
     dropped: Dropped,
+    ranges: Sections<RangeMap>,
+    orders: &'a Orders,
 }
 
-impl Known {
-    /// Returns what `table` may hold of dropped keyspaces.
+impl Known<'_> {
+    /// Returns what `table` may hold of both.
     fn left_in(&self, table: &TableHandle) -> Left {
+        self.of_keyspaces(table).max(self.of_ranges(table))
+    }
+
+    fn of_ranges(&self, table: &TableHandle) -> Left {
+        let (section, record) = (table.section(), &table.record);
+        let (map, order) = (&self.ranges[section], &self.orders[section]);
+        let around = map.around(order, &record.smallest);
+        let first = around
+            .before
+            .filter(|range| range.reaches(order, &record.smallest));
+        let within = first.is_some_and(|range| range.reaches(order, &record.largest));
+        if first.is_some_and(|range| within && !table.has_newer_than(range.seq - 1)) {
+            return Left::Everything;
+        }
+        let is_before_end = |range: &&Deleted| order.compare(&range.start, &record.largest).is_le();
+        let others = map.from(order, &record.smallest).take_while(is_before_end);
+        if first
+            .into_iter()
+            .chain(others)
+            .any(|range| table.has_hidden_by(range.seq))
+        {
+            return Left::Something;
+        }
+        Left::Nothing
+    }
+
+    fn of_keyspaces(&self, table: &TableHandle) -> Left {
         if table.section() == Section::Default {
             return Left::Nothing;
         }
@@ -61,28 +92,51 @@ impl Known {
 }
 
 impl Schedule {
-    /// Returns whether dropped keyspaces may have left tables, including those that only an `idle`
-    /// database rewrites.
+    /// Returns whether dropped keyspaces or deleted ranges may have left tables, including those
+    /// that only an `idle` database rewrites.
     pub(crate) fn may_have_ended(&self, state: &EngineState, idle: bool) -> bool {
-        let drops = self.base.keyspaces.drops();
-        drops > state.ended.whole || idle && drops > state.ended.partial
+        let (drops, newest) = (self.base.keyspaces.drops(), self.newest_range(state));
+        drops > state.ended.whole
+            || newest > state.ended.ranges_whole
+            || idle && (drops > state.ended.partial || newest > state.ended.ranges_partial)
     }
 
-    /// Returns the plan that frees tables of dropped keyspaces: those that hold nothing else, or,
-    /// if `idle`, some of those that hold other entries.
+    /// Returns the number of the newest deletion of a range that all readers know.
+    fn newest_range(&self, state: &EngineState) -> SeqNo {
+        let mut ranges = state.ranges.iter().filter(|ranges| ranges.any()).peekable();
+        if ranges.peek().is_none() {
+            return 0;
+        }
+        let oldest = self.base.readable_at().first().copied().unwrap_or(0);
+        let newest = ranges.map(|ranges| ranges.newest_seq()).max();
+        // A deletion that may be lost with the log frees nothing.
+        newest.unwrap_or(0).min(oldest).min(state.flushed_seq)
+    }
+
+    /// Returns the plan that frees tables of dropped keyspaces or deleted ranges: those that hold
+    /// nothing else, or, if `idle`, some of those that hold other entries.
     pub(crate) fn ended_plan(&self, state: &mut EngineState, idle: bool) -> Option<CompactionPlan> {
         if !self.may_have_ended(state, idle) || state.is_compacting() || !state.may_compact() {
             return None;
         }
         let drops = self.base.keyspaces.drops();
+        let newest = self.newest_range(state);
+        let oldest = self.base.readable_at().first().copied().unwrap_or(0);
         let known = Known {
             live: self.base.keyspaces.live(),
             dropped: self.base.keyspaces.dropped(),
+            ranges: if oldest < state.flushed_seq {
+                state.ranges.each_ref(|ranges| ranges.at(oldest).0)
+            } else {
+                state.version.ranges.clone()
+            },
+            orders: &self.base.opener.orders,
         };
         if let Some(plan) = self.whole_tables(state, &known) {
             return Some(state.begin_compaction(plan));
         }
         state.ended.whole = drops;
+        state.ended.ranges_whole = newest;
         if !idle {
             return None;
         }
@@ -90,13 +144,14 @@ impl Schedule {
             return Some(state.begin_compaction(plan));
         }
         state.ended.partial = drops;
+        state.ended.ranges_partial = newest;
         if state.immutables.is_empty() {
             self.base.keyspaces.forget_dropped(drops);
         }
         None
     }
 
-    fn whole_tables(&self, state: &EngineState, known: &Known) -> Option<CompactionPlan> {
+    fn whole_tables(&self, state: &EngineState, known: &Known<'_>) -> Option<CompactionPlan> {
         let found = state.version.runs.iter().filter_map(|run| {
             let mut tables = run.tables().to_vec();
             tables.retain(|table| known.left_in(table) == Left::Everything);
@@ -111,7 +166,7 @@ impl Schedule {
     }
 
     /// Finds adjacent tables of one run, from the oldest run.
-    fn partial_tables(&self, state: &EngineState, known: &Known) -> Option<CompactionPlan> {
+    fn partial_tables(&self, state: &EngineState, known: &Known<'_>) -> Option<CompactionPlan> {
         let damaged: &BTreeMap<u64, Error> = &state.compactions.damaged;
         let wanted = |table: &&Arc<TableHandle>| {
             !damaged.contains_key(&table.record.file) && known.left_in(table) == Left::Something

@@ -240,8 +240,8 @@ impl DeadFiles {
             let mut values = (*version.values).clone();
             removed.extend(gone.iter().filter_map(|file| values.remove(file)));
             *version = Arc::new(Version {
-                runs: version.runs.clone(),
                 values: Arc::new(values),
+                ..(**version).clone()
             });
         }
         for file in gone {

@@ -22,6 +22,7 @@ use crate::durable::disk::Disk;
 use crate::log::commit::Commit;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
+use crate::versions::edits::ranges_not_in;
 use crate::versions::engine_state::Pending;
 
 /// Number of segments that a pass faults in when it retires them: about as many as a writer uses
@@ -77,6 +78,7 @@ fn difference(from: &Version, to: &Version) -> VersionEdit {
     if runs != from.runs.iter().map(|run| run.id).collect::<Vec<u64>>() {
         edit.runs = Some(runs);
     }
+    edit.deleted_ranges = ranges_not_in(&to.ranges, &from.ranges);
     edit
 }
 
@@ -147,13 +149,17 @@ impl Disk {
         assert!(state.durable.persisting, "one pass runs at a time");
         match result {
             Ok(edit) => {
-                let runs = batch.pending.version.runs.clone();
+                let Version { runs, ranges, .. } = (*batch.pending.version).clone();
                 assert!(
                     state.durable.seq <= batch.last_seq
                         && state.durable.persisted < batch.installed,
                     "what is durable stays durable"
                 );
-                state.durable.version = Arc::new(Version { runs, values });
+                state.durable.version = Arc::new(Version {
+                    runs,
+                    values,
+                    ranges,
+                });
                 state.durable.seq = state.durable.seq.max(batch.last_seq);
                 for (file, dead) in &edit.value_dead {
                     *state.durable.dead.entry(*file).or_insert(0) += dead;
@@ -171,8 +177,8 @@ impl Disk {
             Err(error) => {
                 let mut pending = batch.pending;
                 pending.version = Arc::new(Version {
-                    runs: pending.version.runs.clone(),
                     values,
+                    ..(*pending.version).clone()
                 });
                 state.durable.pending = Some(match state.durable.pending.take() {
                     Some(newer) => pending.then(newer),

@@ -11,6 +11,7 @@ use crate::state::files::opener::TableOpener;
 use crate::state::health::Health;
 use crate::state::keyspaces::Keyspaces;
 use crate::state::memtables::{MemWriters, Memtables};
+use crate::state::ranges::RangeDeletions;
 use crate::state::sections::{Section, Sections};
 use crate::state::snapshots::Snapshots;
 use crate::state::squeezes::Squeezes;
@@ -61,6 +62,9 @@ fn first_state(
         immutables: sealed,
         version: Arc::clone(version),
         next_run: recovered.next_run,
+        flushed_seq: recovered.last_seq,
+        ranges: std::mem::take(&mut recovered.ranges)
+            .map(|map| Arc::new(RangeDeletions::recovered(map))),
         durable: DurableState {
             version: Arc::clone(version),
             seq: recovered.last_seq,

@@ -150,6 +150,7 @@ impl Recovered {
     pub(super) fn created(next_file: u64) -> Recovered {
         Recovered {
             version: Version::default(),
+            ranges: Sections::default(),
             sealed: Vec::new(),
             last_seq: 0,
             next_file,

@@ -9,14 +9,16 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{Order, Result};
+use cairndb_base::{Order, Result, SeqNo};
 use cairndb_files::guarded;
 use cairndb_mem::Memtable;
 
 use crate::durable::disk::Disk;
 use crate::jobs::inputs::Inputs;
 use crate::jobs::job::{Job, Outcome};
+use crate::jobs::rules::JobRanges;
 use crate::read::source::MergeSource;
+use crate::state::ranges::RangeMap;
 use crate::state::sections::{Orders, Section, StoredKey};
 use crate::state::stats::Stats;
 use crate::state::version::{Run, Version};
@@ -308,7 +310,19 @@ impl Flusher {
         defers: bool,
     ) -> Result<Outcome> {
         let values = Arc::clone(&taken.version.values);
-        let rules = self.base.rules(section, taken.bottom, values, None);
+        let order = &self.base.opener.orders[section];
+        let deleted = taken.immutables.iter().flat_map(|it| &it.ranges);
+        let deleted = deleted.filter(|(there, _)| *there == section);
+        let last = taken.immutables.iter().map(|it| it.mem.seq_max()).max();
+        // Older deletions are of older entries only.
+        let map_at = |seq| {
+            let until = deleted.clone().take_while(|(_, range)| range.seq <= seq);
+            Some(until.fold(RangeMap::default(), |map, (_, range)| {
+                map.with(order, range.clone())
+            }))
+        };
+        let ranges = |snapshots: &[SeqNo]| JobRanges::new(snapshots, last.unwrap_or(0), map_at);
+        let rules = self.base.rules(section, taken.bottom, values, None, ranges);
         let mut output = self.base.output(section);
         output.table_bytes = self.disk.reserve.table_bytes();
         if defers {

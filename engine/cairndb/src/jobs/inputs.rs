@@ -30,6 +30,7 @@ use cairndb_mem::MemCursor;
 
 use crate::jobs::loser_tree::{LoserPlace, LoserTree};
 use crate::read::source::MergeSource;
+use crate::read::source::hidden::ranges_applied;
 
 /// Maximum number of heads of a run's page that are taken at a time: twice as many as a page of
 /// typical values has. In a compaction of many runs, each should take only one or two kilobytes for
@@ -360,6 +361,12 @@ impl Inputs {
     #[inline]
     pub(crate) fn seq(&self) -> SeqNo {
         self.source().map_or(0, MergeSource::seq)
+    }
+
+    /// Returns the sequence number up to which deletions of ranges have been applied to the current
+    /// entry, if its own is stored as 0.
+    pub(crate) fn ranges_applied(&self) -> SeqNo {
+        self.source().map_or(0, ranges_applied)
     }
 
     #[inline]

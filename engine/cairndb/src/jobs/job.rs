@@ -201,8 +201,14 @@ impl Job {
             Ok(tables) => {
                 let newest = tables.iter().map(|table| table.record.seq_max).max();
                 let older = |seq: &SeqNo| newest.is_some_and(|newest| *seq < newest);
+                let applied = self.rules.ranges.applied;
+                let new = |written| {
+                    let mut table = NewTable::from(written);
+                    table.record.ranges_applied = applied;
+                    table
+                };
                 Ok(Outcome {
-                    tables: tables.into_iter().map(NewTable::from).collect(),
+                    tables: tables.into_iter().map(new).collect(),
                     dead: self.progress.dead,
                     snapshots: self.rules.snapshots.partition_point(older),
                     drops: self.rules.drops,

@@ -79,20 +79,26 @@ impl Rules {
         // The first version is taken even if the comparator finds its key unequal to itself;
         // otherwise a flush would not end.
         loop {
-            let (seq, kind) = (inputs.seq(), inputs.kind());
+            let deleted = self.is_deleted(inputs, progress);
+            let (seq, kind) = match inputs.kind() {
+                // Nothing older is visible, as below a tombstone.
+                _ if deleted => (inputs.seq(), Kind::Delete),
+                kind => (inputs.seq(), kind),
+            };
             let stripe = self.stripe(seq);
             if stripe != gathered.stripe {
                 self.end_stripe(&progress.key, gathered, Seen::Part);
                 gathered.stripe = stripe;
             }
-            if gathered.settled == Some(stripe) {
+            if deleted || gathered.settled == Some(stripe) {
                 Self::drop_entry(inputs, progress)?;
-            } else {
+            }
+            if gathered.settled != Some(stripe) {
                 let version = Version {
                     key: (!self.order().can_hash()).then(|| inputs.key().to_vec()),
                     seq,
                     kind,
-                    value: gathered.put(inputs.value()?),
+                    value: gathered.put(if deleted { &[] } else { inputs.value()? }),
                 };
                 if kind == Kind::Merge {
                     gathered.push(version);

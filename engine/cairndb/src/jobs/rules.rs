@@ -19,8 +19,10 @@ use crate::jobs::gathered::Gathered;
 use crate::jobs::inputs::{Change, Inputs};
 use crate::state::context::ReadContext;
 use crate::state::keyspaces::LiveKeyspaces;
+use crate::state::ranges::RangeMap;
 use crate::state::sections::keyspace_of;
 use crate::state::version::Values;
+use crate::state::version::deleted::number_or;
 
 /// Facts that determine which versions are kept.
 #[derive(Debug)]
@@ -37,6 +39,39 @@ pub(crate) struct Rules {
     pub(crate) live: Option<LiveKeyspaces>,
     /// Number of drops of keyspaces before this was read.
     pub(crate) drops: u64,
+    pub(crate) ranges: JobRanges,
+}
+
+/// The deleted ranges that a job applies: those whose log is in tables, or will be with its output.
+/// Others may be lost with the log, and what they hide must then still be there.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct JobRanges {
+    /// The map at each snapshot; empty if no range is deleted.
+    pub(crate) maps: Vec<RangeMap>,
+    /// Sequence number up to which all deletions are applied to every version that is visible to
+    /// all readers.
+    pub(crate) applied: SeqNo,
+}
+
+impl JobRanges {
+    /// Returns the ranges for a job over entries up to `last`, up to which `map_at` returns the map
+    /// of a moment. Returns `None` if that has one for a later moment only.
+    pub(crate) fn new(
+        snapshots: &[SeqNo],
+        last: SeqNo,
+        map_at: impl Fn(SeqNo) -> Option<RangeMap>,
+    ) -> Option<JobRanges> {
+        let maps = snapshots.iter().map(|seq| map_at((*seq).min(last)));
+        let mut maps = maps.collect::<Option<Vec<_>>>()?;
+        if maps.iter().all(RangeMap::is_empty) {
+            maps.clear();
+        }
+        let oldest = snapshots.first().copied().unwrap_or(0);
+        Some(JobRanges {
+            maps,
+            applied: oldest.min(last),
+        })
+    }
 }
 
 /// Streaming state of [`Rules::run`], kept between steps.
@@ -56,6 +91,8 @@ pub(crate) struct Progress {
     /// Keyspace of the last key that was looked up, and whether it was dropped.
     keyspace: Option<u32>,
     ended: bool,
+    /// No key from the last one on and before this one is in a deleted range; `None` if not known.
+    clear_until: Option<Arc<[u8]>>,
 }
 
 impl Progress {
@@ -110,14 +147,50 @@ impl Rules {
         progress.ended
     }
 
-    /// Drops an entry of a keyspace that was dropped.
-    fn drop_ended(inputs: &mut Inputs, progress: &mut Progress) -> Result<()> {
+    /// Returns whether the current version is older than a deletion of its range that every reader
+    /// knows to whom it would be visible.
+    #[inline]
+    pub(super) fn is_deleted(&self, inputs: &Inputs, progress: &mut Progress) -> bool {
+        !self.ranges.maps.is_empty() && self.is_in_range(inputs, progress)
+    }
+
+    #[inline(never)]
+    fn is_in_range(&self, inputs: &Inputs, progress: &mut Progress) -> bool {
+        let (key, order) = (inputs.key(), self.order());
+        let clear = progress.clear_until.as_ref();
+        if clear.is_some_and(|until| order.compare(key, until).is_lt()) {
+            return false;
+        }
+        // The newest map has every range that an older one has, or newer ones in its place.
+        let around = self.ranges.maps.last().map(|map| map.around(order, key));
+        let around = around.unwrap_or_default();
+        if !around.before.is_some_and(|range| range.reaches(order, key)) {
+            progress.clear_until = around.after.map(|range| Arc::clone(&range.start));
+            return false;
+        }
+        let stored = inputs.seq();
+        let seq = number_or(stored, || inputs.ranges_applied());
+        let map = self.ranges.maps.get(self.stripe(stored));
+        let covering = map.and_then(|map| map.covering(order, key));
+        covering.is_some_and(|range| range.seq > seq)
+    }
+
+    /// Drops a version of a dropped keyspace or a deleted range. The next version of its key is
+    /// handled as if it were the newest, unless a newer one was kept.
+    fn drop_dead(inputs: &mut Inputs, progress: &mut Progress, new_key: bool) -> Result<()> {
         progress.entries_in += 1;
-        progress.forget();
+        if new_key {
+            progress.forget();
+        }
         if !inputs.only_hides() {
             Self::drop_entry(inputs, progress)?;
         }
         inputs.step()
+    }
+
+    /// Returns whether an entry may be copied without looking at what else decides about it.
+    fn copies(&self, inputs: &Inputs) -> bool {
+        !inputs.has_hiders() && self.ranges.maps.is_empty()
     }
 
     /// Moves up to `entries_max` entries from `inputs` to `output`, and returns whether any are
@@ -141,11 +214,12 @@ impl Rules {
             if new_key && self.is_at_end(inputs) {
                 return Ok(false);
             }
-            if new_key && self.is_ended(inputs.key(), progress) {
-                Self::drop_ended(inputs, progress)?;
+            let ended = new_key && self.is_ended(inputs.key(), progress);
+            if ended || self.is_deleted(inputs, progress) {
+                Self::drop_dead(inputs, progress, new_key)?;
                 continue;
             }
-            if new_key && !inputs.has_hiders() && self.copy_plain(inputs, output, progress, stop)? {
+            if new_key && self.copies(inputs) && self.copy_plain(inputs, output, progress, stop)? {
                 continue;
             }
             progress.entries_in += 1;

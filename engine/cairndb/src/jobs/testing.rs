@@ -14,7 +14,7 @@ use cairndb_mem::Memtable;
 
 use crate::jobs::inputs::Inputs;
 use crate::jobs::job::Job;
-use crate::jobs::rules::Rules;
+use crate::jobs::rules::{JobRanges, Rules};
 use crate::read::source::MergeSource;
 use crate::state::context::ReadContext;
 use crate::state::fold_limits::FoldLimits;
@@ -60,6 +60,7 @@ pub(crate) fn rules(
         end: None,
         live: None,
         drops: 0,
+        ranges: JobRanges::default(),
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) use self::apply::Parts;
 use crate::log::payload::Payload;
 use crate::log::segments::Segment;
 use crate::state::memtables::{MemWriters, Memtables};
+use crate::state::ranges::Deleted;
 use crate::state::sections::Section;
 
 /// Accounting of the mutable memtable's values that stay in the log.
@@ -44,6 +45,15 @@ pub(crate) struct MemtableValues {
     pub(crate) first: Option<u64>,
     /// Number of bytes of the values.
     pub(crate) bytes: u64,
+}
+
+/// Ranges deleted since the last seal.
+#[derive(Debug, Default)]
+struct MemtableRanges {
+    /// Oldest first.
+    list: Vec<(Section, Deleted)>,
+    /// Number of those that readers know.
+    known: usize,
 }
 
 /// Large values that were appended to value files.
@@ -78,6 +88,7 @@ pub(crate) struct Commit {
     pub(crate) memtable_segment: Option<u64>,
     /// Value files referred to by the pointers of the mutable memtable.
     memtable_values: MemtableValues,
+    memtable_ranges: MemtableRanges,
     pub(crate) appended_values: AppendedValues,
     /// Last sequence number assigned.
     pub(crate) last_seq: SeqNo,
@@ -111,6 +122,8 @@ pub(crate) struct SealedMemtable {
     pub(crate) first_segment: Option<u64>,
     /// Value files referred to by its pointers.
     pub(crate) values: MemtableValues,
+    /// Ranges deleted while it took writes, oldest first.
+    pub(crate) ranges: Vec<(Section, Deleted)>,
 }
 
 /// A payload that was appended to the log.
@@ -148,6 +161,7 @@ impl Commit {
             logged_values,
             memtable_segment: None,
             memtable_values: MemtableValues::default(),
+            memtable_ranges: MemtableRanges::default(),
             appended_values: AppendedValues::default(),
             last_seq,
             gap: 0,
@@ -287,6 +301,7 @@ impl Commit {
             logged: std::mem::take(&mut self.logged_values.bytes),
             first_segment: self.memtable_segment.take(),
             values: std::mem::take(&mut self.memtable_values),
+            ranges: std::mem::take(&mut self.memtable_ranges).list,
         }
     }
 
@@ -304,6 +319,20 @@ impl Commit {
         if *count == 0 {
             self.appended_values.in_flight.remove(&file);
         }
+    }
+
+    /// Returns the deleted ranges that readers do not know yet, and that they must know before the
+    /// write is published.
+    #[inline]
+    pub(crate) fn take_new_ranges(&mut self) -> &[(Section, Deleted)] {
+        let MemtableRanges { list, known } = &mut self.memtable_ranges;
+        let before = std::mem::replace(known, list.len());
+        &list[before..]
+    }
+
+    /// Returns the ranges deleted since the last seal, oldest first.
+    pub(crate) fn memtable_ranges(&self) -> &[(Section, Deleted)] {
+        &self.memtable_ranges.list
     }
 
     /// Returns the first value file referred to by a pointer in flight or in the mutable memtable.

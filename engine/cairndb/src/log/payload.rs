@@ -46,9 +46,10 @@ impl Payload<'_> {
 
     /// Returns whether the write consists only of deletions.
     pub(crate) fn only_deletes(&self) -> bool {
+        let deletes = |kind| matches!(kind, Kind::Delete | Kind::RangeDelete);
         match self {
-            Payload::One { kind, .. } => *kind == Kind::Delete,
-            Payload::Many(batch) => batch.own_entries().all(|entry| entry.kind == Kind::Delete),
+            Payload::One { kind, .. } => deletes(*kind),
+            Payload::Many(batch) => batch.own_entries().all(|entry| deletes(entry.kind)),
         }
     }
 

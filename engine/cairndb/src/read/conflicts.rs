@@ -16,6 +16,7 @@ use cairndb_mem::Memtable;
 
 use crate::read::view::View;
 use crate::state::keyspaces::KeyspaceState;
+use crate::state::ranges::Deleted;
 use crate::state::sections::Section;
 use crate::state::version::{Run, TableHandle};
 
@@ -148,6 +149,10 @@ impl<'a> WrittenSince<'a> {
     /// `Corruption`, with file and offset; `Io`.
     pub(crate) fn key(self, key: &[u8], scratch: &mut Vec<u8>) -> Result<bool> {
         let hash = self.order().hash(key);
+        let ranges = &self.view.readers.ranges;
+        if ranges.any() && ranges.covering(self.order(), key, SEQ_MAX) > self.since {
+            return Ok(true);
+        }
         for part in self.memtables() {
             if let Some(newest) = part.newest_seq(key, hash) {
                 return Ok(newest > self.since);
@@ -174,6 +179,12 @@ impl<'a> WrittenSince<'a> {
     /// # Errors
     /// `Corruption`, with file and offset; `Io`.
     pub(crate) fn key_in(self, span: &Span) -> Result<Option<Vec<u8>>> {
+        let ranges = &self.view.readers.ranges;
+        if ranges.any()
+            && let Some(key) = ranges.newest().iter().find_map(|it| self.key_of(it, span))
+        {
+            return Ok(Some(key));
+        }
         for part in self.memtables() {
             if let Some(key) = self.key_in_memtable(part, span) {
                 return Ok(Some(key));
@@ -194,6 +205,19 @@ impl<'a> WrittenSince<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the first key in `span` of a range deleted since.
+    fn key_of(self, range: &Deleted, span: &Span) -> Option<Vec<u8>> {
+        let overlaps = match span.locate(self.order(), &range.start) {
+            Ordering::Greater => false,
+            Ordering::Equal => true,
+            Ordering::Less => {
+                let from = span.start();
+                from.is_none_or(|from| range.reaches(self.order(), from))
+            }
+        };
+        (overlaps && range.seq > self.since).then(|| range.start.to_vec())
     }
 
     fn key_in_memtable(self, part: &Arc<Memtable>, span: &Span) -> Option<Vec<u8>> {

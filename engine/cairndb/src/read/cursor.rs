@@ -59,6 +59,7 @@
 
 mod arrival;
 mod copied_entry;
+mod deleted_ranges;
 mod entry_value;
 mod merged_versions;
 mod passed;
@@ -73,6 +74,7 @@ use cairndb_format::table::PageWindow;
 
 use self::arrival::Arrival;
 use self::copied_entry::CopiedEntry;
+use self::deleted_ranges::DeletedRanges;
 use self::merged_versions::MergedVersions;
 use self::passed::Passed;
 use self::point_seek::point_seek;
@@ -80,6 +82,7 @@ use crate::read::hints::tombstone_spans::KeyBound;
 use crate::read::hints::view_ref::ViewRef;
 use crate::read::merging_iter::Direction;
 use crate::read::view::View;
+use crate::state::ranges::RangeMap;
 
 /// Location of the current entry, which `key` and `value` return.
 ///
@@ -134,6 +137,7 @@ pub(crate) struct ViewCursor {
     passed: Passed,
     window: PageWindow,
     entry: CopiedEntry,
+    ranges: DeletedRanges,
 }
 
 impl Drop for ViewCursor {
@@ -145,7 +149,8 @@ impl Drop for ViewCursor {
 }
 
 impl ViewCursor {
-    pub(crate) fn new(view: ViewRef, seq: SeqNo) -> ViewCursor {
+    /// Returns a cursor that sees `ranges` as deleted.
+    pub(crate) fn new(view: ViewRef, seq: SeqNo, ranges: RangeMap) -> ViewCursor {
         ViewCursor {
             view,
             seq,
@@ -155,6 +160,7 @@ impl ViewCursor {
             passed: Passed::default(),
             window: PageWindow::default(),
             entry: CopiedEntry::default(),
+            ranges: DeletedRanges::new(ranges),
         }
     }
 
@@ -165,7 +171,7 @@ impl ViewCursor {
 
     /// Returns another cursor over the same view at the same sequence number.
     pub(crate) fn fork(&self) -> ViewCursor {
-        ViewCursor::new(self.view.fork(), self.seq)
+        ViewCursor::new(self.view.fork(), self.seq, self.ranges.map().clone())
     }
 
     /// Returns the view that the cursor reads.
@@ -260,7 +266,8 @@ impl ViewCursor {
         let from = KeyBound::At(key);
         let arrival = Arrival::new(&self.view, self.seq, Direction::Forward, from);
         // A key in a known tombstone span is not looked up.
-        if arrival.span.is_none() && point_seek(&self.view, self.seq, key, &mut self.entry)? {
+        let at = (self.seq, self.ranges.map());
+        if arrival.span.is_none() && point_seek(&self.view, at, key, &mut self.entry)? {
             debug_assert!(!self.view.context().order.is_bytewise() || *key <= *self.entry.key);
             self.state = CursorState::Copied(MergerAt::Anywhere);
             return Ok(());
@@ -283,6 +290,7 @@ impl ViewCursor {
             self.view.count();
         }
         self.unplace();
+        self.ranges.leave();
         self.history = history;
     }
 

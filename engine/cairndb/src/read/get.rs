@@ -39,7 +39,7 @@ impl Newest {
     #[inline]
     fn of(kind: Kind, operand: Operand) -> Newest {
         match kind {
-            Kind::Delete => Newest::Missing,
+            Kind::Delete | Kind::RangeDelete => Newest::Missing,
             Kind::Put => Newest::Value,
             Kind::Pointer => Newest::Pointer,
             Kind::Merge => Newest::Operand(operand),
@@ -184,41 +184,91 @@ pub(crate) fn newest(
     seq: SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Newest> {
+    if view.readers.ranges.any() {
+        return newest_in_ranges(view, key, seq, out);
+    }
+    newest_since::<false>(view, context, key, (0, seq), out)
+}
+
+/// Like [`newest`], while there are deleted ranges.
+#[cold]
+#[inline(never)]
+fn newest_in_ranges(view: &View, key: &[u8], seq: SeqNo, out: &mut Vec<u8>) -> Result<Newest> {
+    let since = view
+        .readers
+        .ranges
+        .covering(&view.context().order, key, seq);
+    newest_after(view, key, (since, seq), out)
+}
+
+/// Like [`newest`], for a key whose range was deleted at the first of two sequence numbers.
+#[inline(never)]
+pub(crate) fn newest_after(
+    view: &View,
+    key: &[u8],
+    (since, seq): (SeqNo, SeqNo),
+    out: &mut Vec<u8>,
+) -> Result<Newest> {
+    newest_since::<true>(view, view.context(), key, (since, seq), out)
+}
+
+/// Like [`newest_after`] if `RANGES`; otherwise no range is deleted.
+#[expect(clippy::inline_always, reason = "see `newest`")]
+#[inline(always)]
+fn newest_since<const RANGES: bool>(
+    view: &View,
+    context: &ReadContext,
+    key: &[u8],
+    (since, seq): (SeqNo, SeqNo),
+    out: &mut Vec<u8>,
+) -> Result<Newest> {
     view.note_read();
-    let hash = context.order.hash(key);
+    let at = PointRead::<RANGES> {
+        key,
+        hash: context.order.hash(key),
+        since,
+        seq,
+    };
     for part in &view.immutables {
-        part.prefetch(hash);
+        part.prefetch(at.hash);
     }
     // The memtable of an idle database is empty, and its hash index is not in a near cache.
     if view.mutable.has_begun()
-        && let Some(newest) = newest_in_memtable(&view.mutable, 0, key, hash, seq, out)?
+        && let Some(newest) = newest_in_memtable(&view.mutable, 0, &at, out)?
     {
         return Ok(newest);
     }
-    for (at, part) in view.immutables.iter().enumerate() {
-        if let Some(newest) = newest_in_memtable(part, 1 + at, key, hash, seq, out)? {
+    for (index, part) in view.immutables.iter().enumerate() {
+        if let Some(newest) = newest_in_memtable(part, 1 + index, &at, out)? {
             return Ok(newest);
         }
     }
     if let [run] = view.version.runs.as_slice() {
         let table = run.tables().get(run.find(&context.order, key));
         let found = match table {
-            Some(table) => newest_in_table(table, view.memtable_count(), key, hash, seq, out)?,
+            Some(table) => newest_in_table(table, view.memtable_count(), &at, out)?,
             None => None,
         };
         return Ok(found.unwrap_or(Newest::Missing));
     }
-    newest_in_runs(view, context, key, hash, seq, out)
+    newest_in_runs(view, context, &at, out)
+}
+
+/// A key, and the sequence numbers at which it is looked up.
+struct PointRead<'k, const RANGES: bool> {
+    key: &'k [u8],
+    hash: u64,
+    /// Sequence number of the newest deletion of the key's range, which hides older versions.
+    since: SeqNo,
+    seq: SeqNo,
 }
 
 /// Like [`newest`], but for several runs.
 #[inline(never)]
-fn newest_in_runs(
+fn newest_in_runs<const RANGES: bool>(
     view: &View,
     context: &ReadContext,
-    key: &[u8],
-    hash: u64,
-    seq: SeqNo,
+    read: &PointRead<'_, RANGES>,
     out: &mut Vec<u8>,
 ) -> Result<Newest> {
     if view.version.runs.len() > 1 {
@@ -227,15 +277,15 @@ fn newest_in_runs(
     for (chunk, runs) in view.version.runs.chunks(RUNS_ASKED).enumerate() {
         let mut tables = [None; RUNS_ASKED];
         for (table, run) in tables.iter_mut().zip(runs) {
-            *table = run.tables().get(run.find(&context.order, key));
+            *table = run.tables().get(run.find(&context.order, read.key));
             if let Some(table) = table {
-                table.prefetch_filter(hash);
+                table.prefetch_filter(read.hash);
             }
         }
         for (at, table) in tables.iter().enumerate() {
             let Some(table) = table else { continue };
             let source = view.memtable_count() + chunk * RUNS_ASKED + at;
-            if let Some(newest) = newest_in_table(table, source, key, hash, seq, out)? {
+            if let Some(newest) = newest_in_table(table, source, read, out)? {
                 return Ok(newest);
             }
         }
@@ -245,21 +295,23 @@ fn newest_in_runs(
 
 /// Searches one memtable, source number `source` of the view.
 #[inline]
-fn newest_in_memtable(
+fn newest_in_memtable<const RANGES: bool>(
     part: &Memtable,
     source: usize,
-    key: &[u8],
-    hash: u64,
-    seq: SeqNo,
+    read: &PointRead<'_, RANGES>,
     out: &mut Vec<u8>,
 ) -> Result<Option<Newest>> {
-    let Some(entry) = part.get(key, hash, seq)? else {
+    let Some(entry) = part.get(read.key, read.hash, read.seq)? else {
         return Ok(None);
     };
+    if RANGES && entry.seq < read.since {
+        return Ok(Some(Newest::Missing));
+    }
     out.extend_from_slice(entry.value);
     let operand = Operand {
         source,
         seq: entry.seq,
+        since: read.since,
         goes_on: true,
     };
     Ok(Some(Newest::of(entry.kind, operand)))
@@ -267,19 +319,21 @@ fn newest_in_memtable(
 
 /// Searches one table, part of source number `source`.
 #[inline]
-fn newest_in_table(
+fn newest_in_table<const RANGES: bool>(
     table: &TableHandle,
     source: usize,
-    key: &[u8],
-    hash: u64,
-    seq: SeqNo,
+    read: &PointRead<'_, RANGES>,
     out: &mut Vec<u8>,
 ) -> Result<Option<Newest>> {
-    let found = table.table()?.get(key, hash, seq, out)?;
+    let found = table.table()?.get(read.key, read.hash, read.seq, out)?;
     Ok(found.map(|found| {
+        if RANGES && table.deleted_before(found.seq(), read.since) {
+            return Newest::Missing;
+        }
         let operand = Operand {
             source,
             seq: found.seq(),
+            since: read.since,
             goes_on: found.goes_on(),
         };
         Newest::of(found.kind(), operand)

@@ -9,6 +9,7 @@ use cairndb_base::{Kind, Result, SeqNo};
 
 use crate::read::fold::Fold;
 use crate::read::presence::Presence;
+use crate::read::source::hidden::deleted_before;
 use crate::read::source::{MergeSource, RunCursor};
 use crate::read::view::View;
 use crate::state::context::ReadContext;
@@ -26,6 +27,8 @@ pub(crate) struct Operand {
     /// Index over the mutable memtable, the immutable memtables and the runs.
     pub(crate) source: usize,
     pub(crate) seq: SeqNo,
+    /// Sequence number of the newest deletion of the key's range, which hides older versions.
+    pub(crate) since: SeqNo,
     /// The source may have older versions.
     pub(crate) goes_on: bool,
 }
@@ -37,6 +40,8 @@ struct VersionIn {
     seq: SeqNo,
     /// The source may have older versions.
     goes_on: bool,
+    /// Its range was deleted since.
+    deleted: bool,
 }
 
 /// A key to be folded, with its view.
@@ -46,6 +51,7 @@ pub(crate) struct KeyVersions<'a> {
     context: &'a ReadContext,
     key: &'a [u8],
     hash: u64,
+    since: SeqNo,
 }
 
 impl<'a> KeyVersions<'a> {
@@ -55,6 +61,7 @@ impl<'a> KeyVersions<'a> {
             context,
             key,
             hash: context.order.hash(key),
+            since: 0,
         }
     }
 
@@ -81,12 +88,13 @@ impl<'a> KeyVersions<'a> {
 
     /// Adds the versions older than `first` to `fold`, and puts them in the operator's order.
     fn gather_from(
-        self,
+        mut self,
         seq: SeqNo,
         first: Operand,
         fold: &mut Fold,
         scratch: &mut Vec<u8>,
     ) -> Result<()> {
+        self.since = first.since;
         let mut older = first.seq.checked_sub(1).filter(|_| first.goes_on);
         self.prefetch(first.source);
         for source in first.source..self.view.memtable_count() + self.view.version.runs.len() {
@@ -133,7 +141,7 @@ impl<'a> KeyVersions<'a> {
             let Some(version) = self.version(source, limit, scratch)? else {
                 return Ok(false);
             };
-            if self.add(version.kind, scratch, fold)? {
+            if version.deleted || self.add(version.kind, scratch, fold)? {
                 return Ok(true);
             }
             seq = version.seq.checked_sub(1).filter(|_| version.goes_on);
@@ -149,6 +157,9 @@ impl<'a> KeyVersions<'a> {
         source.seek(self.key, seq)?;
         let order = &self.context.order;
         while source.valid() && order.compare(source.key(), self.key).is_eq() {
+            if deleted_before(&source, self.since) {
+                return Ok(true);
+            }
             source.load_value()?;
             if self.add(source.kind(), source.value(), fold)? {
                 return Ok(true);
@@ -170,6 +181,7 @@ impl<'a> KeyVersions<'a> {
                     kind: entry.kind,
                     seq: entry.seq,
                     goes_on: true,
+                    deleted: entry.seq < self.since,
                 }
             }));
         };
@@ -182,6 +194,7 @@ impl<'a> KeyVersions<'a> {
             kind: found.kind(),
             seq: found.seq(),
             goes_on: found.goes_on(),
+            deleted: table.deleted_before(found.seq(), self.since),
         }))
     }
 

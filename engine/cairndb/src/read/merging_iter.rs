@@ -139,8 +139,9 @@ impl MergingIter {
         self.current.is_some()
     }
 
+    /// Returns the source of the current entry.
     #[inline]
-    fn source(&self) -> Option<&MergeSource> {
+    pub(crate) fn source(&self) -> Option<&MergeSource> {
         self.current.map(|index| &self.sources[index])
     }
 
@@ -178,19 +179,22 @@ impl MergingIter {
         self.ahead && self.source().is_some_and(MergeSource::unique)
     }
 
-    /// Fills `window` with the current entry and the entries that follow it without a comparison,
-    /// and returns whether it did. Until [`MergingIter::take_back`] no other method may be called.
+    /// Fills `window` with the current entry and those that follow it without a comparison, up to
+    /// `end`. Returns whether it did. [`MergingIter::take_back`] must then be called first.
     #[inline]
-    pub(crate) fn lend(&mut self, window: &mut PageWindow) -> bool {
+    pub(crate) fn lend(&mut self, window: &mut PageWindow, end: Option<&[u8]>) -> bool {
         let Some(index) = self.current.filter(|_| self.ahead) else {
             return false;
         };
-        let steps = if self.heap.is_empty() {
+        let mut steps = if self.heap.is_empty() {
             usize::MAX
         } else {
             self.free
         };
         let forward = self.direction == Direction::Forward;
+        if let Some(end) = end {
+            steps = steps.min(self.sources[index].steps_before(end, forward));
+        }
         self.sources[index].lend(window, steps, forward)
     }
 
@@ -421,15 +425,9 @@ impl MergingIter {
         Ok(())
     }
 
-    /// Returns the source of the current entry.
     #[inline]
     pub(crate) fn current_source(&self) -> Option<usize> {
         self.current
-    }
-
-    /// Returns whether the current source is a run of tables.
-    pub(crate) fn is_in_run(&self) -> bool {
-        matches!(self.source(), Some(MergeSource::Run(_)))
     }
 
     /// Moves the current source, which is at a version of `key`, past its entries before `(key,
@@ -452,7 +450,10 @@ impl MergingIter {
     }
 
     /// Repositions the current source.
-    fn replace(&mut self, place: impl FnOnce(&mut MergeSource) -> Result<()>) -> Result<()> {
+    pub(crate) fn replace(
+        &mut self,
+        place: impl FnOnce(&mut MergeSource) -> Result<()>,
+    ) -> Result<()> {
         let Some(index) = self.current else {
             return Ok(());
         };

@@ -1,5 +1,7 @@
 //! Sources of a merging iterator: a memtable, or a run of tables in key order.
 
+pub(crate) mod hidden;
+
 use std::cmp::Ordering;
 use std::sync::Arc;
 

@@ -24,6 +24,7 @@ use crate::read::hints::tombstone_spans::TombstoneSpans;
 use crate::read::hints::view_bound::ViewBound;
 use crate::state::context::ReadContext;
 use crate::state::health::Health;
+use crate::state::ranges::RangeDeletions;
 use crate::state::version::Version;
 
 /// The sources of a read in one section, newest first: the mutable memtable, immutable memtables,
@@ -62,6 +63,7 @@ pub(crate) struct Readers {
     pub(crate) health: Arc<Health>,
     pub(crate) thread_caches: Arc<ThreadCaches>,
     pub(crate) spans: Arc<TombstoneSpans>,
+    pub(crate) ranges: Arc<RangeDeletions>,
     /// Cursors that calls keep for the next call.
     pub(crate) view_bound: Arc<ViewBound>,
     /// Trigger of the compaction that starts once reads of several runs have paid for it.
@@ -82,6 +84,7 @@ impl Readers {
             context,
             thread_caches: Arc::new(ThreadCaches::new(view)),
             spans: Arc::default(),
+            ranges: Arc::default(),
             view_bound: Arc::new(ViewBound::new(view)),
             compaction_trigger: Arc::clone(compaction_trigger),
         }

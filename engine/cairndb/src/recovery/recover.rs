@@ -27,7 +27,7 @@ use cairndb_env::{Dir, Env};
 use cairndb_files::{NUMBER_MAX, Ownership, check_numbers, out_of_range, ownership, unused_file};
 use cairndb_format::log::{HEADER_BYTES, SegmentHeader};
 use cairndb_format::manifest::{
-    CleanClose, ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit,
+    CleanClose, DeletedRange, ManifestReader, SegmentRecord, TableRecord, Tail, VersionEdit,
 };
 use cairndb_format::name::{self, FileKind};
 
@@ -44,7 +44,8 @@ use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::keyspaces::Keyspaces;
 use crate::state::options::RecoveryMode;
-use crate::state::sections::{Section, Sections};
+use crate::state::ranges::{Deleted, RangeMap};
+use crate::state::sections::{Section, Sections, keyspace_of};
 use crate::state::version::{Run, TableHandle, Values, Version};
 use crate::versions::settings::Settings;
 
@@ -65,6 +66,7 @@ struct Folded {
     settled_values: BTreeSet<u64>,
     /// Clean close, if the last edit is one.
     closed: Option<CleanClose>,
+    deleted_ranges: Vec<DeletedRange>,
     keyspaces: FoldedKeyspaces,
 }
 
@@ -116,6 +118,7 @@ impl Folded {
             let sum = self.value_dead.entry(file).or_insert(0);
             *sum = sum.saturating_add(dead);
         }
+        self.deleted_ranges.extend(edit.deleted_ranges);
         self.keyspaces
             .apply(edit.created_keyspaces, &edit.dropped_keyspaces)?;
         for file in edit.removed_values {
@@ -145,6 +148,23 @@ impl Folded {
             );
         }
         Ok(())
+    }
+
+    /// Returns the deleted ranges.
+    fn ranges(&mut self, recovery: &Recovery<'_>) -> Result<Sections<RangeMap>> {
+        let (orders, live) = (&recovery.opener.orders, recovery.keyspaces.live());
+        let mut maps = Sections::<RangeMap>::default();
+        // The order of a keyspace that was dropped is not known.
+        self.deleted_ranges
+            .retain(|range| range.section == 0 || live.contains(&keyspace_of(&range.start)));
+        self.deleted_ranges.sort_by_key(|range| range.seq);
+        for range in &self.deleted_ranges {
+            let section = Section::of_table(range.section);
+            let range = Deleted::new(&range.start, &range.end, range.seq);
+            let map = maps.get_mut(section);
+            *map = map.with_read(&orders[section], range)?;
+        }
+        Ok(maps)
     }
 
     /// Builds the version from runs and tables, after checking that `listed` has every table.
@@ -185,6 +205,7 @@ impl Folded {
         let version = Version {
             runs: filled.collect(),
             values: Arc::new(self.value_files(opener)?),
+            ranges: Sections::default(),
         };
         version.check(&opener.orders)?;
         Ok(version)
@@ -269,13 +290,13 @@ impl Recovery<'_> {
             }
         };
         folded.check_closed().map_err(named)?;
-        let clean = folded.closed.is_some();
         check_components(&folded, &self.contexts[Section::Default], number)?;
         let listed = dir.list()?;
         let next_file = unused_file(&listed, folded.next_file.max(number.0 + 1));
         let restored = folded.keyspaces.restore(self.keyspaces, next_file);
         restored.map_err(named)?;
-        let version = folded.version(self.opener, &listed)?;
+        let mut version = folded.version(self.opener, &listed)?;
+        version.ranges = folded.ranges(self).map_err(named)?;
         let mapped = &self.opener.mapping.bytes;
         mapped.store(version.bytes(), Ordering::Relaxed);
         if number.0 >= NUMBER_MAX {
@@ -283,6 +304,7 @@ impl Recovery<'_> {
         }
         let next_run = folded.runs.iter().max().map_or(1, |run| run + 1);
         let mut recovered = Recovered {
+            ranges: version.ranges.clone(),
             version,
             sealed: Vec::new(),
             last_seq: folded.last_seq,
@@ -293,15 +315,15 @@ impl Recovery<'_> {
             value_dead: folded.value_dead.clone(),
             merge_operator: folded.merge_operator.clone(),
             report: OpenReport {
-                clean,
+                clean: folded.closed.is_some(),
                 manifest_cut,
                 ..OpenReport::default()
             },
-            listed: (clean || self.settings.read_only).then_some(listed),
+            listed: (folded.closed.is_some() || self.settings.read_only).then_some(listed),
             logs: BTreeSet::new(),
             made: Vec::new(),
         };
-        if !clean {
+        if folded.closed.is_none() {
             self.replay(&folded, &mut manifest_files, &mut recovered)?;
         }
         Ok(recovered)

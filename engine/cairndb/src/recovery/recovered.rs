@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use cairndb_base::SeqNo;
 
 use crate::recovery::report::OpenReport;
-use crate::state::sections::Section;
+use crate::state::ranges::RangeMap;
+use crate::state::sections::{Section, Sections};
 use crate::state::version::Version;
 use crate::versions::engine_state::ImmutableMemtable;
 
@@ -14,6 +15,8 @@ use crate::versions::engine_state::ImmutableMemtable;
 #[derive(Debug)]
 pub(crate) struct Recovered {
     pub(crate) version: Version,
+    /// The deleted ranges, including replayed ones.
+    pub(crate) ranges: Sections<RangeMap>,
     /// Replayed memtables that a read-only handle cannot flush.
     pub(crate) sealed: Vec<ImmutableMemtable>,
     pub(crate) last_seq: SeqNo,

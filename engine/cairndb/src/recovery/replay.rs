@@ -15,7 +15,7 @@ use cairndb_mem::Memtable;
 
 use crate::jobs::inputs::Inputs;
 use crate::jobs::job::{Job, Outcome};
-use crate::jobs::rules::Rules;
+use crate::jobs::rules::{JobRanges, Rules};
 use crate::log::commit::MemtableValues;
 use crate::read::source::MergeSource;
 use crate::recovery::live_log::{LiveLog, OnDisk};
@@ -27,6 +27,7 @@ use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
 use crate::state::keyspaces::{Keyspaces, LiveKeyspaces};
 use crate::state::memtables::{MemWriters, Memtables};
+use crate::state::ranges::Deleted;
 use crate::state::sections::{Section, Sections, StoredKey};
 use crate::state::version::{Run, TableHandle};
 use crate::versions::engine_state::ImmutableMemtable;
@@ -152,6 +153,17 @@ impl Replay<'_> {
             )
             .found(format_args!("keyspace {number}")));
         }
+        if entry.kind == Kind::RangeDelete {
+            let (order, section) = (&self.contexts[key.section].order, key.section);
+            let range = Deleted::new(entry.key, entry.value, seq);
+            if !range.reaches(order, entry.key) {
+                return Ok(());
+            }
+            self.insert(seq, Kind::Delete, key, &[])?;
+            let map = self.recovered.ranges.get_mut(section);
+            *map = map.with(order, range);
+            return Ok(());
+        }
         if entry.kind == Kind::Pointer && !self.settings.read_only {
             let moved = self.move_value(key, entry.value)?;
             return self.insert(seq, entry.kind, key, &moved);
@@ -223,6 +235,8 @@ impl Replay<'_> {
                 written.extend(outcome.tables);
             }
         }
+        // Everything replayed so far is in tables, or in none because it was deleted.
+        self.recovered.version.ranges = self.recovered.ranges.clone();
         if written.is_empty() {
             return Ok(());
         }
@@ -255,6 +269,10 @@ impl Replay<'_> {
             end: None,
             live: shared.then(|| Arc::clone(&self.live)),
             drops: self.keyspaces.drops(),
+            ranges: JobRanges {
+                maps: vec![self.recovered.ranges[section].clone()],
+                applied: self.recovered.last_seq,
+            },
         };
         let sources = parts.iter().rev();
         let sources = sources
@@ -289,6 +307,7 @@ impl Replay<'_> {
                     logged: 0,
                     first_segment: None,
                     values: MemtableValues::default(),
+                    ranges: Vec::new(),
                     flush: None,
                 })
                 .collect();

@@ -24,6 +24,7 @@ use cairndb_format::value_file::Pointer;
 use cairndb_mem::Memtable;
 
 use crate::jobs::relocation::Hidden;
+use crate::log::commit::Commit;
 use crate::read::get;
 use crate::read::view::View;
 use crate::scheduler::runner::Runner;
@@ -137,6 +138,19 @@ impl Runner {
 
     /// Returns whether a flush of the mutable memtable would free more than an idle database may
     /// keep.
+    /// Returns whether the mutable memtable has deleted ranges that hide entries of tables.
+    fn deletes_ranges(&self, commit: &Commit) -> bool {
+        if commit.memtable_ranges().is_empty() {
+            return false;
+        }
+        let version = self.base.versions.version();
+        let orders = &self.base.opener.orders;
+        commit.memtable_ranges().iter().any(|(section, range)| {
+            let mut tables = version.tables_in(orders, *section, range);
+            tables.any(|table| table.has_hidden_by(range.seq))
+        })
+    }
+
     fn keeps_space(&self) -> bool {
         let (views, version, mem, written, in_memtables, hidden, unmovable) = {
             let mut commit = self.disk.log.lock();
@@ -151,6 +165,7 @@ impl Runner {
             }
             if commit.keeps_long_log(self.base.settings.budget.segment, LOG_WHEN_IDLE)
                 || self.disk.reserve.is_near() && commit.mutable.parts().any(has_tombstones)
+                || self.deletes_ranges(&commit)
             {
                 return true;
             }

@@ -42,6 +42,13 @@ pub enum BatchEntry<'a> {
         /// Operand of the entry.
         operand: &'a [u8],
     },
+    /// Removes all keys from `from` on.
+    DeleteRange {
+        /// First key that is removed.
+        from: &'a [u8],
+        /// First key after it that is kept; `None` if all are removed to the end.
+        to: Option<&'a [u8]>,
+    },
 }
 
 /// Writes that [`crate::Db::write`] applies atomically.
@@ -61,6 +68,9 @@ pub struct WriteBatch {
     writer: BatchWriter,
     large: usize,
     merges: usize,
+    ranges: usize,
+    /// Indexes of the entries whose ranges only bytewise order has.
+    bytewise: Vec<u64>,
     /// Keyspaces that it writes to, in the order of their first entries.
     keyspaces: Vec<Arc<KeyspaceState>>,
 }
@@ -71,6 +81,7 @@ pub(crate) struct Mark {
     writer: BatchMark,
     large: usize,
     merges: usize,
+    ranges: usize,
     keyspaces: usize,
 }
 
@@ -127,6 +138,32 @@ impl WriteBatch {
         self.writer.delete(key);
     }
 
+    /// Adds the deletion of the keys from `from` to before `to`; to the end if that is empty.
+    /// `bytewise` is whether the range needs bytewise order.
+    pub(crate) fn add_range(&mut self, from: &[u8], to: &[u8], bytewise: bool) {
+        self.ranges += 1;
+        self.bytewise
+            .extend(bytewise.then_some(self.writer.count()));
+        self.writer.add(Kind::RangeDelete, from, to);
+    }
+
+    /// Like [`WriteBatch::add_range`], in a keyspace.
+    pub(crate) fn add_range_in(
+        &mut self,
+        keyspace: &Arc<KeyspaceState>,
+        (from, to): (&[u8], &[u8]),
+        bytewise: bool,
+    ) {
+        self.ranges += 1;
+        self.bytewise
+            .extend(bytewise.then_some(self.writer.count()));
+        let end = match to {
+            [] => keyspace.ends().1.to_vec(),
+            _ => [&keyspace.prefix()[..], to].concat(),
+        };
+        self.add_in(keyspace, Kind::RangeDelete, from, &end);
+    }
+
     /// Adds `operand` to `key`, to be folded with the database's merge operator.
     pub fn merge(&mut self, key: &[u8], operand: &[u8]) {
         self.merges += 1;
@@ -155,6 +192,10 @@ impl WriteBatch {
     pub fn append(&mut self, other: &WriteBatch) {
         self.large += other.large;
         self.merges += other.merges;
+        self.ranges += other.ranges;
+        let before = self.writer.count();
+        self.bytewise
+            .extend(other.bytewise.iter().map(|index| before + index));
         self.writer.append(&other.writer);
         for keyspace in &other.keyspaces {
             if !self.keyspaces.iter().any(|it| Arc::ptr_eq(it, keyspace)) {
@@ -183,6 +224,10 @@ impl WriteBatch {
                     key,
                     operand: entry.value,
                 },
+                Kind::RangeDelete => BatchEntry::DeleteRange {
+                    from: key,
+                    to: stored.end_of_range(entry.value),
+                },
                 // A batch of a user never holds a pointer: the write path makes them, in its own
                 // copy.
                 Kind::Put | Kind::Pointer => BatchEntry::Put {
@@ -199,6 +244,8 @@ impl WriteBatch {
         self.writer.clear();
         self.large = 0;
         self.merges = 0;
+        self.ranges = 0;
+        self.bytewise.clear();
         self.keyspaces.clear();
     }
 
@@ -224,6 +271,7 @@ impl WriteBatch {
             writer: self.writer.mark(),
             large: self.large,
             merges: self.merges,
+            ranges: self.ranges,
             keyspaces: self.keyspaces.len(),
         }
     }
@@ -233,6 +281,9 @@ impl WriteBatch {
         self.writer.truncate(&mark.writer);
         self.large = mark.large;
         self.merges = mark.merges;
+        self.ranges = mark.ranges;
+        let count = self.writer.count();
+        self.bytewise.retain(|index| *index < count);
         self.keyspaces.truncate(mark.keyspaces);
     }
 
@@ -246,6 +297,15 @@ impl WriteBatch {
 
     pub(crate) fn has_large(&self) -> bool {
         self.large > 0
+    }
+
+    pub(crate) fn has_ranges(&self) -> bool {
+        self.ranges > 0
+    }
+
+    /// Returns whether only bytewise order has the range of an entry.
+    pub(crate) fn needs_bytewise(&self, index: u64) -> bool {
+        self.bytewise.binary_search(&index).is_ok()
     }
 
     pub(crate) fn has_merges(&self) -> bool {

@@ -95,6 +95,11 @@ impl<T> Sections<T> {
         Sections(self.0.map(make))
     }
 
+    /// Returns what `make` returns for each value.
+    pub(crate) fn each_ref<U>(&self, make: impl FnMut(&T) -> U) -> Sections<U> {
+        Sections(self.0.each_ref().map(make))
+    }
+
     pub(crate) fn get_mut(&mut self, section: Section) -> &mut T {
         &mut self.0[section as usize]
     }
@@ -169,6 +174,15 @@ impl<'k> StoredKey<'k> {
         match self.section {
             Section::Default => 0,
             _ => keyspace_of(self.bytes),
+        }
+    }
+
+    /// Returns the user's form of the end of a range that starts at this key: `None` if the range
+    /// extends to the end of its keyspace.
+    pub(crate) fn end_of_range(self, end: &[u8]) -> Option<&[u8]> {
+        match self.section {
+            Section::Default => (!end.is_empty()).then_some(end),
+            _ => (keyspace_of(end) == self.keyspace()).then(|| &end[KEYSPACE_BYTES..]),
         }
     }
 

@@ -23,9 +23,11 @@ use cairndb_kernel::search;
 
 use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
-use crate::state::sections::{Orders, Section, StoredKey};
+use crate::state::ranges::RangeMap;
+use crate::state::sections::{Orders, Section, Sections, StoredKey};
 
 pub(crate) mod census;
+pub(crate) mod deleted;
 
 /// One table of a version: its manifest record and its file.
 #[derive(Debug)]
@@ -409,6 +411,8 @@ pub(crate) struct Version {
     /// Newest first.
     pub(crate) runs: Vec<Arc<Run>>,
     pub(crate) values: Arc<Values>,
+    /// The deleted ranges that entries of its tables may be in; later ones are in the log.
+    pub(crate) ranges: Sections<RangeMap>,
 }
 
 impl Version {
@@ -447,6 +451,7 @@ impl Version {
         Arc::new(Version {
             runs: parts.map(Arc::clone).collect(),
             values: Arc::clone(&self.values),
+            ranges: Sections::default(),
         })
     }
 

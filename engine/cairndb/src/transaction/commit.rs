@@ -1,15 +1,17 @@
 //! The commit of a transaction: the check of what it depends on, and the write of its batch.
 
 use std::cell::Cell;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use arc_swap::Guard;
 use cairndb_base::{Error, ErrorKind, Kind, Result, SeqNo};
+use cairndb_format::batch::Entry;
 
 use crate::api::access::consistent_read_point;
 use crate::engine::core::Core;
 use crate::log::commit::Commit;
-use crate::read::conflicts::WrittenSince;
+use crate::read::conflicts::{Span, WrittenSince};
 use crate::read::view::View;
 use crate::state::batch::WriteBatch;
 use crate::state::options::Durability;
@@ -39,7 +41,17 @@ impl Dependencies<'_> {
     /// Returns whether checking takes a single search of a memtable, or a few.
     fn are_few(&self) -> bool {
         let written = self.written.map_or(0, WriteBatch::len);
-        self.reads.key_count() + written <= KEYS_CHECKED_ONCE && self.reads.spans().is_empty()
+        self.reads.key_count() + written <= KEYS_CHECKED_ONCE
+            && self.reads.spans().is_empty()
+            && !self.written.is_some_and(WriteBatch::has_ranges)
+    }
+
+    /// Returns the deleted ranges of the batch.
+    fn written_ranges(&self) -> impl Iterator<Item = Entry<'_>> {
+        let written = self.written.into_iter();
+        let written = written.filter(|batch| batch.has_ranges());
+        let entries = written.flat_map(|batch| batch.writer().own_entries());
+        entries.filter(|entry| entry.kind == Kind::RangeDelete)
     }
 
     /// Checks that nothing was written after `since`.
@@ -59,6 +71,19 @@ impl Dependencies<'_> {
         let written = written.map(|entry| StoredKey::of_entry(&entry));
         for keyspace in self.reads.keyspaces() {
             keyspace.check()?;
+        }
+        for entry in self.written_ranges() {
+            let key = StoredKey::of_entry(&entry);
+            let to = match entry.value {
+                [] => Bound::Unbounded,
+                end => Bound::Excluded(end.to_vec()),
+            };
+            let from = Bound::Included(key.bytes.to_vec());
+            let section = key.section;
+            if let Some(bytes) = later(section).key_in(&Span { section, from, to })? {
+                let bytes = &bytes;
+                return Err(conflict(StoredKey { section, bytes }));
+            }
         }
         for key in self.reads.keys().chain(written) {
             if later(key.section).key(key.bytes, &mut scratch)? {

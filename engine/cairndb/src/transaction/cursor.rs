@@ -349,12 +349,42 @@ impl<'t> TransactionCursor<'t> {
                 }
             };
             if near.is_lt() {
+                if self.pass_own_range() {
+                    continue;
+                }
                 return self.settle_on_base();
             }
             if self.settle_on_own(near.is_eq())? {
                 return Ok(());
             }
         }
+    }
+
+    /// Moves the base cursor past the range that it is in, if the transaction has deleted one.
+    fn pass_own_range(&mut self) -> bool {
+        let place = self.base.place().unwrap_or_default();
+        let Some((from, to)) = self.transaction.own_range(self.base.space(), place) else {
+            return false;
+        };
+        let moved = match (self.direction, to) {
+            (Direction::Forward, Some(to)) => self.base.seek(&to),
+            (Direction::Forward, None) => {
+                let last = self.base.seek_to_last();
+                last.and_then(|()| self.base.next())
+            }
+            (Direction::Backward, _) => {
+                let moved = self.base.seek_for_prev(&from);
+                let order = self.base.order();
+                let is_first = |place: &[u8]| order.compare(place, &from).is_eq();
+                if self.base.place().is_some_and(is_first) {
+                    self.base.prev()
+                } else {
+                    moved
+                }
+            }
+        };
+        self.base_error = moved.err();
+        true
     }
 
     fn settle_on_base(&mut self) -> Result<()> {

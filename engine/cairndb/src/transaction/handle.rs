@@ -168,7 +168,7 @@ impl Transaction {
         if !self.has_written() {
             return read();
         }
-        self.find_own(space, key, |own, op, key| match own.write(op) {
+        self.find_own(space, key, |own, write, key| match write {
             OwnWrite::Put(value) => Ok(Some(Value::from(value))),
             OwnWrite::Delete => Ok(None),
             OwnWrite::Merge(op) => {
@@ -198,11 +198,13 @@ impl Transaction {
         &self,
         space: Space<'_>,
         key: &[u8],
-        take: impl FnOnce(&OwnWrites, u32, StoredKey<'_>) -> Result<T>,
+        take: impl FnOnce(&OwnWrites, OwnWrite<'_>, StoredKey<'_>) -> Result<T>,
     ) -> Option<Result<T>> {
+        self.own.borrow_mut().prepare();
         let found = in_space(space, key, |key| {
-            let op = self.own.borrow_mut().find(key);
-            op.map(|op| take(&self.own.borrow(), op, key)).transpose()
+            let own = self.own.borrow();
+            let newest = own.newest(key);
+            newest.map(|write| take(&own, write, key)).transpose()
         });
         found.transpose()
     }
@@ -257,10 +259,8 @@ impl Transaction {
             self.record(space, key);
         }
         if self.has_written() {
-            let is_there = |own: &OwnWrites, op, _: StoredKey<'_>| {
-                Ok(!matches!(own.write(op), OwnWrite::Delete))
-            };
-            if let Some(found) = self.find_own(space, key, is_there) {
+            let is_put = |write: OwnWrite<'_>| !matches!(write, OwnWrite::Delete);
+            if let Some(found) = self.find_own(space, key, |_, write, _| Ok(is_put(write))) {
                 return found;
             }
         }
@@ -398,7 +398,7 @@ impl Transaction {
     }
 
     #[inline]
-    fn has_written(&self) -> bool {
+    pub(super) fn has_written(&self) -> bool {
         self.own_changes() > 0
     }
 
@@ -451,10 +451,10 @@ impl Transaction {
         key: &[u8],
         take: impl FnOnce(OwnWrite<'_>, Folder<'_>) -> Result<T>,
     ) -> Result<T> {
-        let found = self.find_own(space, key, |own, op, key| {
-            take(own.write(op), self.folder(own, key))
-        });
-        found.expect("the caller has found the key among the own writes")
+        self.find_own(space, key, |own, write, key| {
+            take(write, self.folder(own, key))
+        })
+        .expect("the caller has found the key among the own writes")
     }
 
     fn folder<'a>(&'a self, own: &'a OwnWrites, key: StoredKey<'a>) -> Folder<'a> {

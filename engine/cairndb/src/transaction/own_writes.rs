@@ -4,16 +4,19 @@
 //! (a key or with a cursor), and continued at later reads. Each operation knows the previous one on
 //! the same key, so a rollback to a savepoint can restore the index.
 
+mod sorted_ops;
+
 use std::cmp;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::{Error, Kind, Result};
 use cairndb_format::batch::Entry;
 
+use self::sorted_ops::{OpPlace, SortedOps};
 use crate::api::access::Space;
 use crate::state::batch::{Mark, WriteBatch};
-use crate::state::sections::{Orders, StoredKey};
-use crate::transaction::sorted_ops::{OpPlace, SortedOps};
+use crate::state::ranges::{Deleted, RangeMap};
+use crate::state::sections::{Orders, Section, Sections, StoredKey};
 
 /// Stands for "no operation".
 const NONE: u32 = u32::MAX;
@@ -82,6 +85,10 @@ pub(crate) struct OwnWrites {
     rollbacks: Vec<Rollback>,
     /// Number of the transaction, once it has a savepoint.
     owner: u64,
+    /// Deleted ranges. The number of each is that of its operation, plus one.
+    ranges: Sections<RangeMap>,
+    /// The operation of each deleted range, and the ranges before it.
+    ranges_before: Vec<(u32, Sections<RangeMap>)>,
 }
 
 /// The newest own write of a key.
@@ -104,6 +111,8 @@ impl OwnWrites {
             changes: 0,
             rollbacks: Vec::new(),
             owner: 0,
+            ranges: Sections::default(),
+            ranges_before: Vec::new(),
         }
     }
 
@@ -128,14 +137,21 @@ impl OwnWrites {
     ) -> Result<()> {
         let mark = self.batch.mark();
         match (space, kind) {
-            (_, Kind::Pointer) => return Err(Error::invalid("a pointer is not a user's write")),
+            (_, Kind::Pointer | Kind::RangeDelete) => {
+                return Err(Error::invalid("a pointer is not a user's write"));
+            }
             (Some(keyspace), _) => self.batch.add_in(keyspace, kind, key, value),
             (None, Kind::Put) => self.batch.put(key, value),
             (None, Kind::Delete) => self.batch.delete(key),
             (None, Kind::Merge) => self.batch.merge(key, value),
         }
+        self.note_added(&mark)
+    }
+
+    /// Adds the operation of the entry that was added to the batch after `mark`.
+    fn note_added(&mut self, mark: &Mark) -> Result<()> {
         if let Err(error) = self.batch.writer().check() {
-            self.batch.truncate(&mark);
+            self.batch.truncate(mark);
             return Err(error);
         }
         let offset = u32::try_from(mark.offset()).expect("a batch is at most 2 GiB long");
@@ -145,6 +161,32 @@ impl OwnWrites {
         });
         self.changes += 1;
         Ok(())
+    }
+
+    /// Adds the deletion of a range, which is not empty.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it exceeds a limit; it is then not added.
+    pub(crate) fn add_range(&mut self, space: Space<'_>, (from, to): (&[u8], &[u8])) -> Result<()> {
+        let (mark, op) = (self.batch.mark(), self.len());
+        match space {
+            Some(keyspace) => self.batch.add_range_in(keyspace, (from, to), false),
+            None => self.batch.add_range(from, to, false),
+        }
+        self.note_added(&mark)?;
+        let entry = self.entry(op);
+        let section = Section::of_entry(&entry);
+        let range = Deleted::new(entry.key, entry.value, u64::from(op) + 1);
+        self.ranges_before.push((op, self.ranges.clone()));
+        let map = self.ranges[section].with(&self.orders[section], range);
+        *self.ranges.get_mut(section) = map;
+        Ok(())
+    }
+
+    /// Returns the deleted range that `key` is in.
+    pub(crate) fn range_of(&self, key: StoredKey<'_>) -> Option<&Deleted> {
+        let map = &self.ranges[key.section];
+        map.covering(&self.orders[key.section], key.bytes)
     }
 
     fn len(&self) -> u32 {
@@ -190,6 +232,10 @@ impl OwnWrites {
             self.unindex_last();
         }
         self.ops.truncate(savepoint.ops as usize);
+        let undone = |(op, _): &mut (u32, _)| *op >= savepoint.ops;
+        while let Some((_, before)) = self.ranges_before.pop_if(undone) {
+            self.ranges = before;
+        }
         self.batch.truncate(&savepoint.mark);
         self.changes += 1;
         let ops = savepoint.ops;
@@ -258,11 +304,22 @@ impl OwnWrites {
         self.index.lower_bound(|op| self.compare(op, key))
     }
 
-    /// Returns the newest operation on `key`.
-    pub(crate) fn find(&mut self, key: StoredKey<'_>) -> Option<u32> {
+    /// Adds all operations to the index, which [`OwnWrites::newest`] needs.
+    pub(crate) fn prepare(&mut self) {
         self.catch_up();
-        let op = self.index.get(self.lower_bound(key))?;
-        self.compare(op, key).is_eq().then_some(op)
+    }
+
+    /// Returns the newest own write of `key`.
+    pub(crate) fn newest(&self, key: StoredKey<'_>) -> Option<OwnWrite<'_>> {
+        let op = self.index.get(self.lower_bound(key));
+        let op = op.filter(|op| self.compare(*op, key).is_eq());
+        let deleted = self.range_of(key).map(|range| range.seq);
+        match op {
+            Some(op) if deleted.is_none_or(|deleted| deleted <= u64::from(op) + 1) => {
+                Some(self.write(op))
+            }
+            _ => deleted.map(|_| OwnWrite::Delete),
+        }
     }
 
     /// Returns the newest operation on the nearest key at or after `key`, or after it if `beyond`.
@@ -296,10 +353,10 @@ impl OwnWrites {
     }
 
     /// Returns what `op`, the newest operation on its key, does.
-    pub(crate) fn write(&self, op: u32) -> OwnWrite<'_> {
+    fn write(&self, op: u32) -> OwnWrite<'_> {
         let entry = self.entry(op);
         match entry.kind {
-            Kind::Delete => OwnWrite::Delete,
+            Kind::Delete | Kind::RangeDelete => OwnWrite::Delete,
             Kind::Merge => OwnWrite::Merge(op),
             Kind::Put | Kind::Pointer => OwnWrite::Put(entry.value),
         }
@@ -309,14 +366,15 @@ impl OwnWrites {
     /// the own write below them, if there is one.
     pub(crate) fn operands(&self, op: u32) -> (Vec<&[u8]>, Option<OwnWrite<'_>>) {
         debug_assert!(op < self.indexed, "operations are linked in the index");
+        let deleted = self.range_of(self.key(op)).map_or(0, |range| range.seq);
         let (mut operands, mut op) = (Vec::new(), op);
-        while op != NONE {
+        while op != NONE && u64::from(op) + 1 > deleted {
             match self.write(op) {
                 OwnWrite::Merge(_) => operands.push(self.entry(op).value),
                 base => return (operands, Some(base)),
             }
             op = self.ops[op as usize].previous;
         }
-        (operands, None)
+        (operands, (deleted > 0).then_some(OwnWrite::Delete))
     }
 }

@@ -62,7 +62,9 @@ impl KeptCursor {
         if published != self.checked {
             // A newer view may have a memtable that this one lacks.
             let newest = core.base.versions.newest_view() == self.cursor.view().number;
-            if end == KeyEnd::Last || !newest || !self.note_inserts(published) {
+            let ranges = &self.cursor.view().readers.ranges;
+            let deleted = ranges.newest_seq() > self.cursor.seq();
+            if end == KeyEnd::Last || !newest || deleted || !self.note_inserts(published) {
                 return Ok(None);
             }
         }

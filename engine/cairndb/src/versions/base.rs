@@ -13,13 +13,14 @@ use cairndb_format::table::Compression;
 use std::fmt;
 use std::time::Duration;
 
-use crate::jobs::rules::Rules;
+use crate::jobs::rules::{JobRanges, Rules};
 use crate::read::view::Readers;
 use crate::state::batch::WriteBatch;
 use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
 use crate::state::health::Health;
 use crate::state::keyspaces::{KeyspaceState, Keyspaces};
+use crate::state::ranges::Deleted;
 use crate::state::sections::{Section, Sections, StoredKey};
 use crate::state::snapshots::Snapshots;
 use crate::state::stats::Stats;
@@ -140,6 +141,34 @@ impl Base {
         Ok(())
     }
 
+    /// Checks that the orders have the ranges that a batch deletes. Returns whether the batch
+    /// writes nothing, because it only deletes a range without keys.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if an order does not have a range.
+    pub(crate) fn check_ranges(&self, batch: &WriteBatch) -> Result<bool> {
+        let mut nothing = batch.len() == 1;
+        for (index, entry) in (0..).zip(batch.writer().own_entries()) {
+            if entry.kind != Kind::RangeDelete {
+                continue;
+            }
+            let key = StoredKey::of_entry(&entry);
+            let order = match key.keyspace() {
+                0 => Some(self.context.order.clone()),
+                number => self.keyspaces.get(number).map(|it| it.order.clone()),
+            };
+            if batch.needs_bytewise(index) && order.is_some_and(|order| !order.is_bytewise()) {
+                return Err(Error::invalid(
+                    "only bytewise order has this range; delete from a key to before another",
+                ));
+            }
+            let order = &self.opener.orders[key.section];
+            let end = entry.value;
+            nothing &= !end.is_empty() && order.compare(entry.key, end).is_ge();
+        }
+        Ok(nothing)
+    }
+
     /// Checks that keyspaces belong to this database.
     ///
     /// # Errors
@@ -163,18 +192,45 @@ impl Base {
         bottom: bool,
         values: Arc<Values>,
         end: Option<Vec<u8>>,
+        ranges: impl Fn(&[SeqNo]) -> Option<JobRanges>,
     ) -> Rules {
         // Before the keyspaces are read: a drop in between is then noticed.
         let drops = self.keyspaces.drops();
+        let (snapshots, ranges) = loop {
+            let snapshots = self.readable_at();
+            if let Some(ranges) = ranges(&snapshots) {
+                break (snapshots, ranges);
+            }
+        };
         Rules {
-            snapshots: self.readable_at(),
+            snapshots,
             bottom,
             context: (*self.contexts[section]).clone(),
             values,
             end,
             live: (section != Section::Default).then(|| self.keyspaces.live()),
             drops,
+            ranges,
         }
+    }
+
+    /// Returns the deleted ranges that a compaction applies, for readers at `snapshots`.
+    pub(crate) fn flushed_ranges(
+        &self,
+        section: Section,
+        snapshots: &[SeqNo],
+    ) -> Option<JobRanges> {
+        let state = self.versions.lock();
+        let (last, live) = (state.flushed_seq, Arc::clone(&state.ranges[section]));
+        let map = state.version.ranges[section].clone();
+        drop(state);
+        JobRanges::new(snapshots, last, |seq| {
+            if seq == last {
+                return Some(map.clone());
+            }
+            let (map, exact) = live.at(seq);
+            exact.then_some(map)
+        })
     }
 
     /// Returns how tables of `section` are written.
@@ -190,6 +246,29 @@ impl Base {
             let context = Arc::clone(&self.contexts[section]);
             Readers::new(context, &shared.health, &shared.compaction_trigger, number)
         });
+    }
+
+    /// Informs readers of deleted ranges before they are published.
+    #[inline]
+    pub(crate) fn note_ranges(&self, new: &[(Section, Deleted)]) {
+        if !new.is_empty() {
+            self.add_ranges(new);
+        }
+    }
+
+    #[cold]
+    fn add_ranges(&self, new: &[(Section, Deleted)]) {
+        let published = self.versions.published.load(Ordering::Acquire);
+        let snapshots = self.snapshots.list();
+        let needed = |from, until| {
+            let at = snapshots.partition_point(|seq| *seq < from);
+            snapshots.get(at).is_some_and(|seq| *seq < until)
+        };
+        let state = self.versions.lock();
+        for (section, range) in new {
+            let order = &self.contexts[*section].order;
+            state.ranges[*section].add(order, range.clone(), published, needed);
+        }
     }
 
     /// Takes a snapshot of everything published.

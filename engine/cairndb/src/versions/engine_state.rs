@@ -38,6 +38,8 @@ use crate::jobs::relocation::ValueGcState;
 use crate::log::commit::{MemtableValues, SealedMemtable};
 use crate::state::budget::Budget;
 use crate::state::memtables::Memtables;
+use crate::state::ranges::{Deleted, RangeDeletions};
+use crate::state::sections::{Section, Sections};
 use crate::state::squeezes::Squeezes;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::idle::Idle;
@@ -53,6 +55,8 @@ pub(crate) struct ImmutableMemtable {
     pub(crate) first_segment: Option<u64>,
     /// Large values that it points to.
     pub(crate) values: MemtableValues,
+    /// Ranges deleted while it took writes, oldest first.
+    pub(crate) ranges: Vec<(Section, Deleted)>,
     /// Flush that has taken it; `None` while it waits for one.
     pub(crate) flush: Option<u64>,
 }
@@ -64,6 +68,7 @@ impl From<SealedMemtable> for ImmutableMemtable {
             logged: sealed.logged,
             first_segment: sealed.first_segment,
             values: sealed.values,
+            ranges: sealed.ranges,
             flush: None,
         }
     }
@@ -185,6 +190,9 @@ pub(crate) struct EndedKeyspaces {
     pub(crate) whole: u64,
     /// No table is known to hold one.
     pub(crate) partial: u64,
+    /// The same for deletions of ranges, by sequence number.
+    pub(crate) ranges_whole: SeqNo,
+    pub(crate) ranges_partial: SeqNo,
 }
 
 /// State of the background threads.
@@ -221,6 +229,10 @@ pub(crate) struct EngineState {
     pub(crate) version: Arc<Version>,
     /// Number of the next run.
     pub(crate) next_run: u64,
+    /// Sequence number up to which every write is in the tables of the newest version.
+    pub(crate) flushed_seq: SeqNo,
+    /// The deleted ranges that readers of the newest views know.
+    pub(crate) ranges: Sections<Arc<RangeDeletions>>,
     pub(crate) durable: DurableState,
     pub(crate) flushes: Flushes,
     pub(crate) compactions: Compactions,

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cairndb_base::{Result, SeqNo};
+use cairndb_base::{Result, SEQ_MAX, SeqNo};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::table::Table;
 
 use crate::jobs::job::{NewTable, Outcome};
 use crate::jobs::plan::CompactionPlan;
-use crate::state::sections::StoredKey;
+use crate::state::ranges::Deleted;
+use crate::state::sections::{Section, StoredKey, keyspace_of};
 use crate::state::stats::Stats;
 use crate::state::version::{Run, TableHandle, Version};
 use crate::versions::base::Base;
@@ -123,7 +124,12 @@ impl Installer {
                 .into_iter()
                 .chain(immutable.values.first);
             flushed.first_values = first.min();
+            for (section, range) in immutable.ranges {
+                let map = version.ranges.get_mut(section);
+                *map = map.with(&self.base.opener.orders[section], range);
+            }
         }
+        state.flushed_seq = state.flushed_seq.max(flushed.last_seq);
         let mut left = state
             .immutables
             .iter()
@@ -291,6 +297,7 @@ impl Installer {
         let mut version = Version {
             runs: Vec::new(),
             values: Arc::clone(&state.version.values),
+            ranges: state.version.ranges.clone(),
         };
         Self::count_dead(&version, &outcome);
         let (inputs, drops) = (JobInputs::of(plan, &outcome), outcome.drops);
@@ -334,6 +341,36 @@ impl Installer {
         }
     }
 
+    /// Forgets deleted ranges without older entries: tables and memtables had them last. The newest
+    /// views, which hold none either, are published together with this.
+    fn end_ranges(&self, state: &mut EngineState, version: &mut Version) {
+        let live = self.base.keyspaces.live();
+        for section in Section::ALL {
+            if !state.ranges[section].any() {
+                continue;
+            }
+            let is_live = |range: &Deleted| {
+                section == Section::Default
+                    || live.binary_search(&keyspace_of(&range.start)).is_ok()
+            };
+            let immutables = state.immutables.iter().map(|immutable| &immutable.mem);
+            let parts = immutables
+                .chain([&state.mutable])
+                .filter_map(|it| it.part(section));
+            let oldest = parts.map(|part| part.seq_min()).min().unwrap_or(SEQ_MAX);
+            let orders = &self.base.opener.orders;
+            let ended = |range: &Deleted| {
+                let tables = version.tables_in(orders, section, range);
+                let hides = |table: &Arc<TableHandle>| table.has_hidden_by(range.seq);
+                !is_live(range) || oldest >= range.seq && !tables.into_iter().any(hides)
+            };
+            let kept = state.ranges[section].without(ended);
+            let map = version.ranges[section].without(ended);
+            *state.ranges.get_mut(section) = Arc::new(kept);
+            *version.ranges.get_mut(section) = map;
+        }
+    }
+
     fn count_dead(version: &Version, outcome: &Outcome) {
         for (file, bytes) in &outcome.dead {
             if let Some(handle) = version.values.get(file) {
@@ -358,7 +395,7 @@ impl Installer {
     fn install(
         &self,
         state: &mut EngineState,
-        version: Version,
+        mut version: Version,
         added: Vec<Added>,
         flushed: Flushed,
         drops: u64,
@@ -384,6 +421,7 @@ impl Installer {
         if drops != self.base.keyspaces.drops() {
             self.base.keyspaces.note_late_tables(next_file);
         }
+        self.end_ranges(state, &mut version);
         state.version = Arc::new(version);
         state.durable.installed += 1;
         state.background.idle.disturb();

@@ -286,7 +286,10 @@ fn section_view(
             .filter_map(|immutable| part(&immutable.mem))
             .collect(),
         state.version.section(section),
-        readers,
+        Readers {
+            ranges: Arc::clone(&state.ranges[section]),
+            ..readers
+        },
         number,
         state.readable_max(),
     )

@@ -66,11 +66,13 @@ impl LongBatches<'_> {
         self.sealer.begin_parts(commit, batch.count());
         commit.begin_parts(&parts);
         while commit.apply_part(&mut parts) {
+            self.base.note_ranges(commit.take_new_ranges());
             if !self.seal_part(commit) {
                 commit.apply_rest(&mut parts);
                 break;
             }
         }
+        self.base.note_ranges(commit.take_new_ranges());
         let last = commit.last_seq;
         if self.seal_part(commit) && self.flush_parts(last).is_ok() {
             let segment = commit.segment.as_ref();

@@ -143,17 +143,17 @@ impl Writer {
         self.base.check_writable()?;
         if batch.is_empty() {
             assert!(precondition.is_none(), "nothing to write under a condition");
-            // LevelDB users write an empty batch to make earlier writes durable.
-            return match durability {
-                Durability::Sync => self.disk.sync_written(),
-                _ => Ok(()),
-            };
+            return self.write_nothing(durability);
         }
         if batch.has_merges() {
             self.base.check_operands(batch)?;
         }
         let keyspaces = batch.keyspaces();
         self.base.check_ours(keyspaces)?;
+        if batch.has_ranges() && self.base.check_ranges(batch)? {
+            keyspaces.iter().try_for_each(|keyspace| keyspace.check())?;
+            return self.write_nothing(durability);
+        }
         let exist = |commit: &Commit| {
             keyspaces.iter().try_for_each(|keyspace| keyspace.check())?;
             precondition.map_or(Ok(()), |holds| holds(commit))
@@ -167,6 +167,15 @@ impl Writer {
             return self.write_payload(&Payload::Many(batch.writer()), durability, precondition);
         }
         self.write_batch_with_values(batch, durability, precondition)
+    }
+
+    /// Writes a batch without effect. LevelDB users write an empty batch to make earlier writes
+    /// durable.
+    fn write_nothing(&self, durability: Durability) -> Result<()> {
+        match durability {
+            Durability::Sync => self.disk.sync_written(),
+            _ => Ok(()),
+        }
     }
 
     #[inline]
@@ -330,6 +339,7 @@ impl Writer {
             None => commit.apply(payload, appended),
         };
         unwound.0 = None;
+        self.base.note_ranges(commit.take_new_ranges());
         self.acknowledge(commit, last, durability)
     }
 

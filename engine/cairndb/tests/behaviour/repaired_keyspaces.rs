@@ -11,13 +11,13 @@ use crate::repairs::{Files, files_of, repair_to};
 use crate::{Reverse, fails_with, in_memory};
 
 /// Entries of all keyspaces, by name; `None` is the default one.
-type ByKeyspace = std::collections::BTreeMap<Option<String>, Vec<(Vec<u8>, Vec<u8>)>>;
+pub(crate) type ByKeyspace = std::collections::BTreeMap<Option<String>, Vec<(Vec<u8>, Vec<u8>)>>;
 
-fn is_table(name: &str) -> bool {
+pub(crate) fn is_table(name: &str) -> bool {
     Path::new(name).extension() == Some("tbl".as_ref())
 }
 
-fn all_keyspaces(db: &Db) -> ByKeyspace {
+pub(crate) fn all_keyspaces(db: &Db) -> ByKeyspace {
     let read = |iter: cairndb::Iter| {
         let entries = iter.map(|entry| {
             let (key, value) = entry.unwrap();
@@ -75,7 +75,10 @@ fn files_with_keyspaces() -> (Options, Files, ByKeyspace) {
 }
 
 /// Repairs a directory with these files, and returns the report and the entries.
-fn repair_keyspaces(options: &Options, files: &Files) -> (cairndb::RepairReport, ByKeyspace) {
+pub(crate) fn repair_keyspaces(
+    options: &Options,
+    files: &Files,
+) -> (cairndb::RepairReport, ByKeyspace) {
     let env = in_memory(Background::Stepped).0;
     let dir = env.open_dir(Path::new("/db"), true).unwrap();
     for (name, bytes) in files {

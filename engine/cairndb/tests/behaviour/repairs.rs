@@ -255,7 +255,7 @@ pub(crate) fn files_of(dir: &dyn Dir) -> Files {
 
 /// Writes fifty keys, and returns the files of the open database after 25 of them and after all,
 /// and the name of the log.
-fn files_of_unclosed() -> (Files, Files, String) {
+pub(crate) fn files_of_unclosed() -> (Files, Files, String) {
     let (env, options) = in_memory(Background::Stepped);
     let db = options.open("/db").unwrap();
     let dir = env.open_dir(Path::new("/db"), false).unwrap();

@@ -54,6 +54,8 @@ pub(crate) enum Op {
     Put(u32, ValueSpec, Option<Durability>),
     Delete(u32, Option<Durability>),
     Merge(u32, ValueSpec),
+    /// Deletes the keys from one to before another, or to the end.
+    DeleteRange(u32, Option<u32>, Option<Durability>),
     /// Changes drawn from this seed, so many.
     Batch(u64, u16, Option<Durability>),
     /// Consecutive keys from this one, so many, in order.
@@ -119,11 +121,16 @@ pub(crate) enum Change {
     Put(u32, ValueSpec),
     Delete(u32),
     Merge(u32, ValueSpec),
+    /// From the first key to before the second.
+    DeleteRange(u32, u32),
 }
 
 impl Change {
     pub(crate) fn key(self) -> u32 {
-        let (Change::Put(key, _) | Change::Delete(key) | Change::Merge(key, _)) = self;
+        let (Change::Put(key, _)
+        | Change::Delete(key)
+        | Change::Merge(key, _)
+        | Change::DeleteRange(key, _)) = self;
         key
     }
 }
@@ -246,9 +253,10 @@ impl<'a> Generator<'a> {
     }
 
     fn change(&mut self) -> Change {
-        match self.below(10) {
-            0..6 => Change::Put(self.key(), self.value()),
-            6 | 7 => Change::Delete(self.key()),
+        match self.below(50) {
+            0..30 => Change::Put(self.key(), self.value()),
+            30..39 => Change::Delete(self.key()),
+            39 => Change::DeleteRange(self.probe(), self.key()),
             _ => Change::Merge(self.key(), self.operand()),
         }
     }
@@ -261,7 +269,11 @@ impl<'a> Generator<'a> {
     fn write(&mut self) -> Op {
         match self.below(100) {
             0..60 => Op::Put(self.key(), self.value(), self.durability()),
-            60..80 => Op::Delete(self.key(), self.durability()),
+            60..77 => Op::Delete(self.key(), self.durability()),
+            77..80 => {
+                let end = (self.below(8) > 0).then(|| self.probe());
+                Op::DeleteRange(self.probe(), end, self.durability())
+            }
             80..94 => Op::Merge(self.key(), self.operand()),
             94..99 => {
                 let len = self.small(40);

@@ -88,8 +88,10 @@ impl Oracle {
         Arc::make_mut(&mut self.map).insert(key, entry);
     }
 
-    pub(crate) fn change(&mut self, bytes: &Arc<[u8]>, change: Change) {
+    /// Applies `change`, whose keys are `bytes` and, for a range, `to`.
+    pub(crate) fn change(&mut self, bytes: &Arc<[u8]>, to: &Arc<[u8]>, change: Change) {
         match change {
+            Change::DeleteRange(..) => self.delete_range(bytes, Some(to)),
             Change::Put(_, value) => self.put(bytes, value.bytes()),
             Change::Delete(_) => self.delete(bytes),
             Change::Merge(_, operand) => self.merge(bytes, &operand.bytes()),
@@ -99,6 +101,20 @@ impl Oracle {
     pub(crate) fn delete(&mut self, bytes: &Arc<[u8]>) {
         let key = self.key(bytes);
         Arc::make_mut(&mut self.map).remove(&key);
+    }
+
+    pub(crate) fn delete_range(&mut self, from: &Arc<[u8]>, to: Option<&Arc<[u8]>>) {
+        let to = match to {
+            // As an end, the empty key stands for none, and no key comes before it.
+            Some(to) if to.is_empty() => return,
+            Some(to) => Bound::Excluded(to),
+            None => Bound::Unbounded,
+        };
+        let keys = self.range(Bound::Included(from), to);
+        let keys: Vec<_> = keys.map(|entry| Arc::clone(&entry.key)).collect();
+        for key in &keys {
+            self.delete(key);
+        }
     }
 
     pub(crate) fn merge(&mut self, bytes: &Arc<[u8]>, operand: &[u8]) {

@@ -1,12 +1,13 @@
 //! Runs a list on the database and on the model, and compares every result.
 
+use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use cairndb::env::MemEnv;
 use cairndb::{Cursor, Db, Durability, ErrorKind, Options, Snapshot, WriteBatch, WriteOptions};
 
-use crate::config::{Config, Operator, Place};
+use crate::config::{Config, Operator, Order, Place};
 use crate::data::ValueSpec;
 use crate::keyspaces::{Opened, Oracles};
 use crate::op::{Change, Generator, Op, PLACES, Through, Turn};
@@ -152,6 +153,9 @@ impl<'a> Runner<'a> {
         match op {
             Op::Put(key, value, durability) => return self.put(key, value, durability),
             Op::Delete(key, durability) => return self.delete(key, durability),
+            Op::DeleteRange(from, to, durability) => {
+                return self.delete_range(from, to, durability);
+            }
             Op::Merge(key, operand) => return self.merge(key, operand),
             Op::Batch(seed, len, durability) => return self.batch(seed, len, durability),
             Op::Load(from, len, value) => return self.load(from, len, value),
@@ -219,6 +223,33 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
+    fn delete_range(
+        &mut self,
+        from: u32,
+        to: Option<u32>,
+        durability: Option<Durability>,
+    ) -> Outcome {
+        let options = self.wrote(durability);
+        let (from, to) = (
+            Arc::clone(self.bytes(from)),
+            to.map(|to| Arc::clone(self.bytes(to))),
+        );
+        if self.oracle().order != Order::Bytewise && to.as_ref().is_some_and(|to| to.is_empty()) {
+            return Ok(());
+        }
+        let range = (
+            Bound::Included(&from[..]),
+            to.as_deref().map_or(Bound::Unbounded, Bound::Excluded),
+        );
+        let deleted = match self.keyspace() {
+            None => self.db().delete_range_with(range, &options),
+            Some(keyspace) => keyspace.delete_range_with(range, &options),
+        };
+        deleted.map_err(failed)?;
+        self.oracle_mut().delete_range(&from, to.as_ref());
+        Ok(())
+    }
+
     fn merge(&mut self, key: u32, operand: ValueSpec) -> Outcome {
         let _ = self.wrote(None);
         let (key, operand) = (Arc::clone(self.bytes(key)), operand.bytes());
@@ -245,10 +276,26 @@ impl<'a> Runner<'a> {
         let drawn = drawn.map(|(space, change)| (usize::from(space), change));
         let possible = drawn.filter(|(space, change)| {
             self.oracles[*space].as_ref().is_some_and(|oracle| {
+                // As an end, the empty key needs bytewise order.
+                if oracle.order != Order::Bytewise && self.ends_at_empty(*change) {
+                    return false;
+                }
                 oracle.operator != Operator::None || !matches!(change, Change::Merge(..))
             })
         });
         possible.collect()
+    }
+
+    fn ends_at_empty(&self, change: Change) -> bool {
+        matches!(change, Change::DeleteRange(..)) && self.end_of(change).is_empty()
+    }
+
+    /// Returns the key at which a change ends.
+    fn end_of(&self, change: Change) -> Arc<[u8]> {
+        match change {
+            Change::DeleteRange(_, to) => Arc::clone(self.bytes(to)),
+            _ => Arc::default(),
+        }
     }
 
     fn batch(&mut self, seed: u64, len: u16, durability: Option<Durability>) -> Outcome {
@@ -259,8 +306,12 @@ impl<'a> Runner<'a> {
         let (mut batch, near) = (WriteBatch::new(), self.space);
         for (space, change) in self.changes(seed, len) {
             self.space = space;
-            let key = Arc::clone(self.bytes(change.key()));
+            let (key, to) = (Arc::clone(self.bytes(change.key())), self.end_of(change));
             match (self.keyspace(), change) {
+                (None, Change::DeleteRange(..)) => batch.delete_range(&key[..]..&to[..]),
+                (Some(space), Change::DeleteRange(..)) => {
+                    batch.delete_range_in(space, &key[..]..&to[..]);
+                }
                 (None, Change::Put(_, value)) => batch.put(&key, &value.bytes()),
                 (None, Change::Delete(_)) => batch.delete(&key),
                 (None, Change::Merge(_, operand)) => batch.merge(&key, &operand.bytes()),
@@ -270,7 +321,7 @@ impl<'a> Runner<'a> {
                     batch.merge_in(space, &key, &operand.bytes());
                 }
             }
-            self.oracle_mut().change(&key, change);
+            self.oracle_mut().change(&key, &to, change);
         }
         self.space = near;
         self.done += batch.len() as u64;
@@ -284,7 +335,12 @@ impl<'a> Runner<'a> {
         for (space, change) in self.changes(seed, len) {
             self.space = space;
             let (key, bytes) = (change.key(), Arc::clone(self.bytes(change.key())));
+            let to = self.end_of(change);
             let written = match (self.keyspace(), change) {
+                (None, Change::DeleteRange(..)) => transaction.delete_range(&bytes[..]..&to[..]),
+                (Some(space), Change::DeleteRange(..)) => {
+                    transaction.delete_range_in(space, &bytes[..]..&to[..])
+                }
                 (None, Change::Put(_, value)) => transaction.put(&bytes, &value.bytes()),
                 (None, Change::Delete(_)) => transaction.delete(&bytes),
                 (None, Change::Merge(_, operand)) => transaction.merge(&bytes, &operand.bytes()),
@@ -297,7 +353,7 @@ impl<'a> Runner<'a> {
                 }
             };
             written.map_err(failed)?;
-            self.oracle_mut().change(&bytes, change);
+            self.oracle_mut().change(&bytes, &to, change);
             let found = match self.keyspace() {
                 None => transaction.get(&bytes),
                 Some(space) => transaction.get_in(space, &bytes),

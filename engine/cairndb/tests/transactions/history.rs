@@ -69,6 +69,13 @@ impl Calls<'_> {
         }
     }
 
+    /// Deletes the keys from `from` to before `to` in both keyspaces.
+    fn delete_range(&self, from: u32, to: u32) -> Result<()> {
+        let range = || name(from)..name(to);
+        self.transaction.delete_range(range())?;
+        self.transaction.delete_range_in(self.second, range())
+    }
+
     fn delete(&self, key: u32) -> Result<()> {
         match self.second(key) {
             None => self.transaction.delete(&name(key)),
@@ -97,7 +104,8 @@ fn attempt(calls: &Calls<'_>, later: &Snapshot, id: Id, random: &mut Random) -> 
     let (mut reads, mut appends, mut updates) = (BTreeMap::new(), Vec::new(), Vec::new());
     for _ in 0..=random.index(4) {
         let key = first + u32::try_from(random.below(u64::from(KEYS))).unwrap();
-        match random.below(5) {
+        let to = (key + 3).min(first + KEYS);
+        match random.below(6) {
             0 if !appends.contains(&key) => {
                 calls.merge(key, &id.to_le_bytes())?;
                 appends.push(key);
@@ -118,7 +126,6 @@ fn attempt(calls: &Calls<'_>, later: &Snapshot, id: Id, random: &mut Random) -> 
                 updates.push(key);
             }
             3 => {
-                let to = (key + 3).min(first + KEYS);
                 let mut found: BTreeMap<u32, Vec<Id>> =
                     (key..to).map(|key| (key, vec![])).collect();
                 let range = || name(key)..name(to);
@@ -132,6 +139,23 @@ fn attempt(calls: &Calls<'_>, later: &Snapshot, id: Id, random: &mut Random) -> 
                 for (key, mut seen) in found {
                     seen.retain(|seen| *seen != id);
                     reads.entry(key).or_insert(seen);
+                }
+            }
+            4 if !appends.iter().any(|appended| (key..to).contains(appended)) => {
+                // Replaces a range, in both keyspaces.
+                let mut values = Vec::new();
+                for key in key..to {
+                    let value = calls.get_for_update(key)?;
+                    let value = value.map_or_else(Vec::new, Value::into_vec);
+                    reads.insert(key, list(&value));
+                    values.push((key, value));
+                }
+                calls.delete_range(key, to)?;
+                for (key, mut value) in values {
+                    value.extend_from_slice(&id.to_le_bytes());
+                    calls.put(key, &value)?;
+                    appends.push(key);
+                    updates.push(key);
                 }
             }
             _ => {

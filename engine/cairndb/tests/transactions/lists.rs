@@ -141,13 +141,20 @@ fn scan(transaction: &Transaction, oracle: &mut Oracle, random: &mut Random) {
 }
 
 fn write(transaction: &Transaction, oracle: &mut Oracle, random: &mut Random) {
-    let (key, value) = (key(random), value(random));
-    let change = match random.below(5) {
-        0 | 1 => {
+    let (key, end, value) = (key(random), key(random), value(random));
+    let change = match random.below(11) {
+        10 => {
+            transaction.delete_range(&key..&end).unwrap();
+            if key >= end {
+                return;
+            }
+            Change::DeleteRange(end)
+        }
+        0..4 => {
             transaction.put(&key, &value).unwrap();
             Change::Put(value)
         }
-        2 | 3 => {
+        4..8 => {
             transaction.delete(&key).unwrap();
             Change::Delete
         }

@@ -18,6 +18,8 @@ pub(crate) enum Change {
     Put(Vec<u8>),
     Delete,
     Merge(Vec<u8>),
+    /// Deletes all keys up to this one, which is kept.
+    DeleteRange(Vec<u8>),
 }
 
 impl Change {
@@ -25,6 +27,7 @@ impl Change {
         match self {
             Change::Put(value) => drop(contents.insert(key.to_vec(), value.clone())),
             Change::Delete => drop(contents.remove(key)),
+            Change::DeleteRange(end) => contents.retain(|it, _| **it < *key || *it >= *end),
             Change::Merge(operand) => contents.entry(key.to_vec()).or_default().extend(operand),
         }
     }
@@ -87,7 +90,11 @@ impl Oracle {
     /// Returns whether an own put or deletion hides the database's value of `key`.
     fn hides(&self, key: &[u8]) -> bool {
         let mut writes = self.writes.iter();
-        writes.any(|(other, change)| other == key && !matches!(change, Change::Merge(_)))
+        writes.any(|(other, change)| match change {
+            Change::Put(_) | Change::Delete => other == key,
+            Change::Merge(_) => false,
+            Change::DeleteRange(end) => (&**other..&**end).contains(&key),
+        })
     }
 
     pub(crate) fn get(&mut self, key: &[u8]) -> Option<&Vec<u8>> {

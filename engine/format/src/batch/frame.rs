@@ -92,7 +92,7 @@ pub fn frame(kind: Kind, in_keyspace: bool, key_len: usize, value_len: usize) ->
     };
     let before_value = match kind {
         Kind::Delete => Short::EMPTY,
-        Kind::Put | Kind::Merge | Kind::Pointer => Short::varint(value_len as u64),
+        _ => Short::varint(value_len as u64),
     };
     Frame {
         before_key,

@@ -28,6 +28,19 @@ pub struct Entry<'a> {
     pub value: &'a [u8],
 }
 
+const POINTER: u8 = Kind::Pointer as u8;
+const POINTER_IN: u8 = POINTER | IN_KEYSPACE;
+const RANGE_IN: u8 = Kind::RangeDelete as u8 | IN_KEYSPACE;
+
+/// Returns whether a range of keys in a keyspace that starts at `start` ends in the same keyspace,
+/// or at its end.
+pub(crate) fn ends_in_keyspace(start: &[u8], end: &[u8]) -> bool {
+    let numbers = split_keyspace(start).zip(split_keyspace(end));
+    numbers.is_some_and(|((number, _), (last, rest))| {
+        last == number || rest.is_empty() && last.checked_sub(1) == Some(number)
+    })
+}
+
 /// Result of [`validate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validated {
@@ -142,7 +155,11 @@ impl<'a> BatchIter<'a> {
             };
             let user_key = user_key(kind, key)?;
             let fits = user_key.len() <= KEY_BYTES_MAX && value.len() <= VALUE_BYTES_MAX;
-            let whole = kind & !IN_KEYSPACE != Kind::Pointer as u8 || value.len() == POINTER_BYTES;
+            let whole = match kind {
+                POINTER | POINTER_IN => value.len() == POINTER_BYTES,
+                RANGE_IN => ends_in_keyspace(key, value),
+                _ => true,
+            };
             (fits && whole).then_some((Raw { kind, key, value }, at))
         };
         let (raw, end) = read().ok_or_else(|| self.malformed())?;
@@ -212,7 +229,7 @@ fn too_new(kind: u8) -> Error {
         ErrorKind::FormatTooNew,
         "batch contains an entry kind that a newer version wrote; open it with that version",
     )
-    .expected("kind 0 to 3 or 8 to 11")
+    .expected("kind 0 to 4 or 8 to 12")
     .found(kind)
 }
 

@@ -154,7 +154,7 @@ fn limits_hold_at_and_one_beyond() {
 #[test]
 fn unknown_kinds_are_stepped_over_by_validate_and_refused_by_iter() {
     // Those that `docs/format/batch.md` reserves, and others.
-    for kind in [4u8, 5, 6, 7, 12, 13, 14, 15, 16, 27, 255] {
+    for kind in [5u8, 6, 7, 13, 14, 15, 16, 27, 255] {
         let (start, end) = ([3, 1, 1, b'a', 0, kind], [2, 8, 9, 0, 1, b'c']);
         let payload = [&start[..], &[4, 0, 0, 0, 1], &end].concat();
         let found = validate(&payload).unwrap();
@@ -163,6 +163,27 @@ fn unknown_kinds_are_stepped_over_by_validate_and_refused_by_iter() {
         assert_eq!(entries.next().unwrap().unwrap().key, b"a");
         fails(entries.next().unwrap(), ErrorKind::FormatTooNew);
         assert!(entries.next().is_none());
+    }
+}
+
+#[test]
+fn a_range_ends_in_its_keyspace() {
+    let payload = |end: &[u8]| {
+        let mut batch = BatchWriter::new();
+        batch.add_in(Kind::RangeDelete, 2, b"k", end);
+        batch.to_payload()
+    };
+    for end in [&b"\0\0\0\x02l"[..], b"\0\0\0\x02", b"\0\0\0\x03"] {
+        assert_eq!(validate(&payload(end)).unwrap().unknown_kind, None);
+    }
+    for end in [
+        &b""[..],
+        b"\0\0\0",
+        b"\0\0\0\x03l",
+        b"\0\0\0\x04",
+        b"\0\0\0\x01",
+    ] {
+        fails(validate(&payload(end)), ErrorKind::Corruption);
     }
 }
 

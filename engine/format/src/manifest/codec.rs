@@ -10,7 +10,7 @@ use crate::manifest::edit::{CleanClose, SegmentRecord, VersionEdit};
 use crate::manifest::fields::{
     FieldWriter, NAME_BYTES_MAX, end, name, next_field, pairs, single, unknown, varints,
 };
-use crate::manifest::{keyspace_record, table_record};
+use crate::manifest::{deleted_range, keyspace_record, table_record};
 
 /// Tags, in the order in which fields are written. Readers must know every odd tag.
 mod tag {
@@ -32,12 +32,13 @@ mod tag {
     pub(super) const CLEAN_CLOSE: u64 = 27;
     pub(super) const CREATED_KEYSPACE: u64 = 29;
     pub(super) const DROPPED_KEYSPACES: u64 = 31;
+    pub(super) const DELETED_RANGE: u64 = 39;
 
     /// Returns whether a tag may occur several times in a row. This holds for tags that this
     /// version repeats and for unknown even ones, which a later version may repeat.
     pub(super) fn repeats(tag: u64) -> bool {
         match tag {
-            ADDED_TABLE | ADDED_SEGMENT | CREATED_KEYSPACE => true,
+            ADDED_TABLE | ADDED_SEGMENT | CREATED_KEYSPACE | DELETED_RANGE => true,
             0 | SETTLED_VALUES | VALUE_DEAD => false,
             _ => tag.is_multiple_of(2),
         }
@@ -91,6 +92,11 @@ impl VersionEdit {
         }
         let dropped = self.dropped_keyspaces.iter().copied().map(u64::from);
         to.varints(tag::DROPPED_KEYSPACES, dropped);
+        for range in &self.deleted_ranges {
+            to.field(tag::DELETED_RANGE, |body| {
+                deleted_range::encode(range, body);
+            });
+        }
     }
 
     /// Decodes an edit from all of `bytes`.
@@ -137,6 +143,7 @@ impl VersionEdit {
                 self.created_keyspaces.push(keyspace_record::decode(body)?);
             }
             tag::DROPPED_KEYSPACES => self.dropped_keyspaces = keyspace_record::numbers(body)?,
+            tag::DELETED_RANGE => self.deleted_ranges.push(deleted_range::decode(body)?),
             other => unknown(other)?,
         }
         Ok(())

@@ -43,6 +43,29 @@ pub struct VersionEdit {
     pub created_keyspaces: Vec<KeyspaceRecord>,
     /// Numbers of keyspaces removed from the database, which are never used again.
     pub dropped_keyspaces: Vec<u32>,
+    /// Ranges of keys that were deleted, in the order of their sequence numbers. Each deletes the
+    /// older entries of its range, whichever table they are in.
+    pub deleted_ranges: Vec<DeletedRange>,
+}
+
+/// The deletion of a range of keys, at one sequence number.
+///
+/// ```
+/// use cairndb_format::manifest::DeletedRange;
+///
+/// let all_from_b = DeletedRange { section: 0, seq: 7, start: b"b".to_vec(), end: Vec::new() };
+/// assert!(all_from_b.end.is_empty(), "it has no end");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeletedRange {
+    /// Section of the keys, as in a [`TableRecord`].
+    pub section: u8,
+    /// Sequence number of the deletion.
+    pub seq: SeqNo,
+    /// First key that is deleted.
+    pub start: Vec<u8>,
+    /// First key after it that is kept; empty if there is none.
+    pub end: Vec<u8>,
 }
 
 impl VersionEdit {
@@ -116,6 +139,9 @@ pub struct TableRecord {
     pub hidden: HiddenVersions,
     /// `smallest` or `largest` is not a key of the table.
     pub loose_bounds: bool,
+    /// Every deletion of a range up to this sequence number has been applied to the entries whose
+    /// number is stored as 0.
+    pub ranges_applied: SeqNo,
 }
 
 impl TableRecord {

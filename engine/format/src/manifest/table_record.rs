@@ -8,7 +8,7 @@ use cairndb_base::{Error, ErrorKind, Result, SEQ_MAX};
 
 use crate::input::Input;
 use crate::manifest::edit::{HiddenVersions, TableRecord};
-use crate::manifest::fields::{FieldWriter, end, next_field, unknown};
+use crate::manifest::fields::{FieldWriter, end, next_field, single, unknown};
 use crate::table::SECTION_MAX;
 
 /// Field: the table's values are stored raw for now. The tag is even: a reader that does not know
@@ -23,6 +23,9 @@ const HIDDEN: u64 = 4;
 /// Field: a bound is not a key of the table. The tag is odd: a reader that does not know it would
 /// report the table as damaged.
 const LOOSE_BOUNDS: u64 = 5;
+/// Field: the number up to which deletions of ranges have been applied. The tag is even: a reader
+/// that does not know it opens no database that has one.
+const RANGES_APPLIED: u64 = 6;
 
 pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     debug_assert!(record.seq_min <= record.seq_max && record.deletes <= record.entries);
@@ -65,6 +68,8 @@ pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     if record.loose_bounds {
         FieldWriter::new(out).field(LOOSE_BOUNDS, |_| {});
     }
+    let applied = (record.ranges_applied > 0).then_some(record.ranges_applied);
+    FieldWriter::new(out).varints(RANGES_APPLIED, applied);
 }
 
 pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
@@ -104,6 +109,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
                 end(&Input::new(body))?;
                 record.loose_bounds = true;
             }
+            RANGES_APPLIED => record.ranges_applied = single(body)?,
             HIDDEN => record.hidden = hidden_versions(body)?,
             _ => unknown(tag)?,
         }
@@ -121,7 +127,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
         )))
 }
 
-fn section(number: u64) -> Result<u8> {
+pub(crate) fn section(number: u64) -> Result<u8> {
     let known = u8::try_from(number).ok().filter(|it| *it <= SECTION_MAX);
     known.ok_or_else(|| {
         let message = "table is in a section that this version does not know; open the database \
@@ -143,7 +149,7 @@ fn hidden_versions(body: &[u8]) -> Result<HiddenVersions> {
     Ok(hidden)
 }
 
-fn key(input: &mut Input<'_>, what: &'static str) -> Result<Vec<u8>> {
+pub(crate) fn key(input: &mut Input<'_>, what: &'static str) -> Result<Vec<u8>> {
     let key = input.bytes(what)?;
     if key.len() <= STORED_KEY_BYTES_MAX {
         return Ok(key.to_vec());

@@ -5,6 +5,7 @@ use cairndb_base::{Error, ErrorKind, Kind, Order, Result, SeqNo, watch};
 use crate::findings::Findings;
 use crate::merge::Merge;
 use crate::merge::source::MergeSource;
+use crate::ranges::Ranges;
 use crate::report::{KeySpan, Loss};
 use crate::target::{Sink, Versions};
 use crate::values::SourceValues;
@@ -75,6 +76,8 @@ pub(crate) struct Fold<'a> {
     pub(crate) order: Order,
     /// Section of the keys.
     pub(crate) section: u8,
+    /// Its deleted ranges.
+    pub(crate) ranges: Ranges,
     /// The large values; LevelDB has none.
     pub(crate) values: Option<SourceValues>,
     pub(crate) findings: &'a mut Findings,
@@ -94,7 +97,7 @@ impl Fold<'_> {
             versions.value = None;
             match self.read_key(merge, &mut versions)? {
                 KeyState::Lost(error) => self.lose(&versions.key, &error),
-                KeyState::Decided if versions.value.is_none() && versions.operands.is_empty() => {}
+                _ if versions.value.is_none() && versions.operands.is_empty() => {}
                 _ => sink.add(self.section, &versions, self.findings)?,
             }
             let value = versions.value.as_ref().map_or(0, Vec::len);
@@ -108,9 +111,14 @@ impl Fold<'_> {
         let mut state = KeyState::Open;
         let (mut taken, mut last) = (Taken::default(), None);
         let (mut first_age, mut guessed, mut doubtful) = (None, false, false);
+        let deleted = self.ranges.covering(&self.order, &versions.key);
         while let Some(source) = merge.next() {
             if self.order.compare(source.key(), &versions.key).is_ne() {
                 break;
+            }
+            if source.is_deleted(deleted) {
+                merge.advance(self.findings)?;
+                continue;
             }
             let place = (source.age(), source.seq());
             let is_guess = source.is_guessed() || (self.log_is_guessed && place.0 == 0);

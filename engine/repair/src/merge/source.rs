@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_format::manifest::DeletedRange;
 use cairndb_format::table::{Table, TableCursor};
 
 use crate::findings::Findings;
@@ -13,6 +14,15 @@ use crate::tables::chain::Chain;
 
 /// The sources of each section.
 pub(crate) type Sources = [Vec<MergeSource>; SECTIONS];
+
+/// What log and manifest state besides the sources.
+#[derive(Debug, Default)]
+pub(crate) struct Stated {
+    /// The last sequence number that is known.
+    pub(crate) last_seq: SeqNo,
+    /// The deleted ranges of all sections, in any order.
+    pub(crate) ranges: Vec<DeletedRange>,
+}
 
 /// A source with a position.
 pub(crate) enum MergeSource {
@@ -66,6 +76,15 @@ impl MergeSource {
             MergeSource::Log(cursor) => cursor.kind(),
             #[cfg(feature = "leveldb")]
             MergeSource::LevelTables(chain) => chain.kind(),
+        }
+    }
+
+    /// Returns whether the current entry is older than a deletion of its range at `deleted`. The
+    /// numbers 0 and 1 of a table stand for the deletions that were applied to it.
+    pub(crate) fn is_deleted(&self, deleted: SeqNo) -> bool {
+        match (self, self.seq()) {
+            (MergeSource::Tables(chain), 0 | 1) => chain.ranges_applied() < deleted,
+            (_, seq) => seq < deleted,
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cairndb_base::limits::PAGE_BYTES;
-use cairndb_base::{Error, FileNumber, Kind, Order, Result};
+use cairndb_base::{Error, FileNumber, Kind, Order, Result, SeqNo};
 use cairndb_env::Dir;
 use cairndb_format::table::{EntryMark, Salvaged, SalvagedPage, TableSalvage};
 
@@ -103,6 +103,12 @@ impl Chain {
 
     pub(crate) fn age(&self) -> usize {
         self.open.as_ref().map_or(usize::MAX, |open| open.plan.age)
+    }
+
+    /// Returns up to which sequence number deletions of ranges were applied to the current table.
+    pub(crate) fn ranges_applied(&self) -> SeqNo {
+        let open = self.open.as_ref();
+        open.map_or(0, |open| open.plan.ranges_applied)
     }
 
     pub(crate) fn is_guessed(&self) -> bool {

@@ -12,7 +12,8 @@ use cairndb_mem::{Borrowed, MemWriter};
 use super::{Appended, Commit, MemtableValues};
 use crate::log::payload::Payload;
 use crate::state::memtables::MemWriters;
-use crate::state::sections::StoredKey;
+use crate::state::ranges::Deleted;
+use crate::state::sections::{Section, StoredKey};
 
 /// Number of log bytes of an entry in addition to key and value: its kind and their lengths.
 const FRAME_BYTES: usize = 3;
@@ -62,6 +63,7 @@ struct Inserter<'a> {
     writers: &'a mut MemWriters,
     last_seq: &'a mut SeqNo,
     values: &'a mut MemtableValues,
+    ranges: &'a mut Vec<(Section, Deleted)>,
 }
 
 impl Inserter<'_> {
@@ -78,12 +80,28 @@ impl Inserter<'_> {
         *self.last_seq += 1;
         if kind == Kind::Pointer {
             self.note_pointer(value);
+        } else if kind == Kind::RangeDelete {
+            return self.delete_range(key, value);
         }
         let (seq, writer) = (*self.last_seq, self.writers.of(key.section));
         match borrowed {
             Some(borrowed) => writer.insert_logged(seq, kind, key.bytes, value, borrowed),
             None => writer.insert(seq, kind, key.bytes, value),
         }
+    }
+
+    /// Deletes the range from `key` to before `end`. A tombstone of the first key stands for it in
+    /// the memtable, which is thereby flushed like any other.
+    #[cold]
+    fn delete_range(&mut self, key: StoredKey<'_>, end: &[u8]) {
+        let seq = *self.last_seq;
+        let writer = self.writers.of(key.section);
+        let range = Deleted::new(key.bytes, end, seq);
+        if !range.reaches(writer.table().order(), key.bytes) {
+            return;
+        }
+        writer.insert(seq, Kind::Delete, key.bytes, &[]);
+        self.ranges.push((key.section, range));
     }
 
     #[cold]
@@ -112,6 +130,7 @@ impl Commit {
                     writers: &mut self.writers,
                     last_seq: &mut self.last_seq,
                     values: &mut self.memtable_values,
+                    ranges: &mut self.memtable_ranges.list,
                 };
                 inserts.insert(*kind, *key, value, borrow_value(region, end, value.len()));
             }
@@ -184,6 +203,7 @@ impl Commit {
             writers: &mut self.writers,
             last_seq: &mut self.last_seq,
             values: &mut self.memtable_values,
+            ranges: &mut self.memtable_ranges.list,
         };
         let (logged, is_logged) = (&mut self.logged_values, parts.appended.is_some());
         loop {

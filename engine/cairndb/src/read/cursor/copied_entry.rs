@@ -9,6 +9,7 @@ use cairndb_base::{Kind, Result, SeqNo};
 use super::entry_value::EntryValue;
 use super::merged_versions::{MergedVersions, Patience};
 use crate::read::fold::Fold;
+use crate::read::source::hidden::deleted_before;
 use crate::read::view::View;
 
 /// Key and value of an entry, in buffers that the next entry reuses.
@@ -23,11 +24,13 @@ pub(super) struct CopiedEntry {
 
 impl CopiedEntry {
     /// Gathers, going forward, the operands of the key at which `versions` are, and their base.
-    /// `versions` move past the key.
+    /// `versions` move past the key. Versions before a deletion of its range at `since` are not
+    /// gathered.
     pub(super) fn gather_forward(
         &mut self,
         versions: &mut MergedVersions,
         view: &View,
+        since: SeqNo,
     ) -> Result<()> {
         versions.merger.key().clone_into(&mut self.key);
         self.fold.clear();
@@ -44,7 +47,9 @@ impl CopiedEntry {
                 break;
             }
             versions.merger.step()?;
-            if !versions.is_at(&self.key) {
+            let source = versions.merger.source();
+            let deleted = source.is_some_and(|source| deleted_before(source, since));
+            if deleted || !versions.is_at(&self.key) {
                 break;
             }
         }

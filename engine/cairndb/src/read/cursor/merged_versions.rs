@@ -16,6 +16,7 @@ use cairndb_base::{Kind, Result, SEQ_MAX, SeqNo};
 
 use crate::read::get::sources;
 use crate::read::merging_iter::{Direction, MergingIter};
+use crate::read::source::MergeSource;
 use crate::read::view::View;
 
 /// Number of versions stepped over in a memtable before its cursor is repositioned, which costs
@@ -49,7 +50,7 @@ impl Patience {
         let source = merger.current_source();
         if source != self.source {
             self.source = source;
-            self.whole = if merger.is_in_run() {
+            self.whole = if matches!(merger.source(), Some(MergeSource::Run(_))) {
                 VERSIONS_STEPPED_IN_RUN
             } else {
                 VERSIONS_STEPPED

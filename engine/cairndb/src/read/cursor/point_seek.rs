@@ -7,8 +7,9 @@ use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_mem::MemPlace;
 
 use super::copied_entry::CopiedEntry;
-use crate::read::get::{Newest, newest};
+use crate::read::get::{Newest, newest_after};
 use crate::read::view::View;
+use crate::state::ranges::RangeMap;
 
 /// Minimum number of sources at which a seek first looks up its key as a get does, unless the last
 /// seek was followed by a move. With fewer sources, a scan that starts with the seek would lose
@@ -24,7 +25,7 @@ const RUNS_FEW: usize = 2;
 /// Returns whether `entry` is the target; otherwise its contents are unspecified.
 pub(super) fn point_seek(
     view: &View,
-    seq: SeqNo,
+    (seq, ranges): (SeqNo, &RangeMap),
     key: &[u8],
     entry: &mut CopiedEntry,
 ) -> Result<bool> {
@@ -33,13 +34,15 @@ pub(super) fn point_seek(
     let looks_up = parts + runs >= SOURCES_ASKED && !seeks.moved();
     // Keys that compare equal in a custom order may differ in bytes, and only a source has the
     // stored bytes.
-    if looks_up && view.context().order.can_hash() && found(view, seq, key, entry)? {
+    if looks_up && view.context().order.can_hash() && found(view, (seq, ranges), key, entry)? {
         return Ok(true);
     }
     if !(1..=RUNS_MAX).contains(&runs) || !seeks.alone() {
         return Ok(false);
     }
-    let found = found_nearest(view, seq, key, entry)?;
+    let order = &view.context().order;
+    let found = found_nearest(view, seq, key, entry)?
+        && (ranges.is_empty() || ranges.covering(order, &entry.key).is_none());
     if !found {
         seeks.note_miss();
     }
@@ -47,10 +50,17 @@ pub(super) fn point_seek(
 }
 
 /// Returns whether there is an entry with exactly this `key`, and it is a plain value.
-fn found(view: &View, seq: SeqNo, key: &[u8], entry: &mut CopiedEntry) -> Result<bool> {
+fn found(
+    view: &View,
+    (seq, ranges): (SeqNo, &RangeMap),
+    key: &[u8],
+    entry: &mut CopiedEntry,
+) -> Result<bool> {
     let value = entry.value.own();
     value.clear();
-    let newest = newest(view, view.context(), key, seq, value)?;
+    let deleted = ranges.covering(&view.context().order, key);
+    let since = deleted.map_or(0, |range| range.seq);
+    let newest = newest_after(view, key, (since, seq), value)?;
     if !matches!(newest, Newest::Value) {
         return Ok(false);
     }

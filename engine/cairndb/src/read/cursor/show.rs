@@ -33,9 +33,14 @@ impl ViewCursor {
                 self.versions.skip_newer(self.seq, &mut self.entry.other)?;
                 continue;
             }
+            let (ranges, merger) = (&mut self.ranges, &mut self.versions.merger);
+            if ranges.pass(merger)? {
+                self.passed.add(1);
+                continue;
+            }
             match self.versions.merger.kind() {
                 Kind::Put => return self.show_put(),
-                Kind::Delete => {
+                Kind::Delete | Kind::RangeDelete => {
                     self.versions.merger.key().clone_into(&mut self.entry.key);
                     self.versions.merger.step()?;
                     let below = self.versions.skip_key(&self.entry.key)?;
@@ -52,7 +57,11 @@ impl ViewCursor {
                 }
                 Kind::Merge => {
                     let versions = &mut self.versions;
-                    self.entry.gather_forward(versions, &self.view)?;
+                    let order = &self.view.context().order;
+                    let key = versions.merger.key();
+                    let range = self.ranges.around(order, key, Direction::Forward);
+                    let since = range.map_or(0, |range| range.seq);
+                    self.entry.gather_forward(versions, &self.view, since)?;
                     return self.show_folded();
                 }
             }
@@ -67,11 +76,16 @@ impl ViewCursor {
             if self.history == CursorHistory::Moved && self.passed.are_many() {
                 return self.leap();
             }
+            let (ranges, merger) = (&mut self.ranges, &mut self.versions.merger);
+            if merger.seq() <= self.seq && ranges.pass(merger)? {
+                self.passed.add(1);
+                continue;
+            }
             let merger = &mut self.versions.merger;
             if merger.alone() && merger.seq() <= self.seq {
                 match merger.kind() {
                     Kind::Put => return self.show_put(),
-                    Kind::Delete => {
+                    Kind::Delete | Kind::RangeDelete => {
                         self.passed.add(1);
                         merger.step()?;
                         continue;
@@ -83,7 +97,7 @@ impl ViewCursor {
             let (newest, steps) = self.entry.gather_backward(versions, &self.view, self.seq)?;
             match newest {
                 None => continue,
-                Some(Kind::Delete) => {
+                Some(Kind::Delete | Kind::RangeDelete) => {
                     self.passed.add(steps);
                     continue;
                 }
@@ -108,7 +122,9 @@ impl ViewCursor {
         let merger = &mut self.versions.merger;
         debug_assert!(merger.kind() == Kind::Put && merger.seq() <= self.seq);
         merger.load_value()?;
-        self.state = if self.history == CursorHistory::Moved && merger.lend(&mut self.window) {
+        let moved = self.history == CursorHistory::Moved;
+        let (clear, end) = self.ranges.clear_until();
+        self.state = if moved && clear && merger.lend(&mut self.window, end) {
             CursorState::Window(merger.direction())
         } else {
             CursorState::Merged

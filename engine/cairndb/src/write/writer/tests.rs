@@ -21,6 +21,7 @@ use crate::read::cursor::ViewCursor;
 use crate::read::get::get;
 use crate::read::hints::view_ref::ViewRef;
 use crate::state::options::{Durability, Options};
+use crate::state::ranges::RangeMap;
 use crate::state::sections::Section;
 
 const LARGE: [u8; 9_000] = [7; 9_000];
@@ -267,7 +268,7 @@ fn a_failure_wakes_those_who_wait() {
 /// Positions a cursor on the first key at or after `key`, and returns that key.
 fn seek(core: &Core, key: &[u8]) -> Vec<u8> {
     let (view, seq) = core.base.versions.read_point(Section::Default);
-    let mut cursor = ViewCursor::new(ViewRef::new(view), seq);
+    let mut cursor = ViewCursor::new(ViewRef::new(view), seq, RangeMap::default());
     cursor.seek(key).expect("the keys can be read");
     cursor.key().to_vec()
 }

@@ -50,6 +50,10 @@ impl Writer {
         }
         let keyspaces = batch.keyspaces();
         self.base.check_ours(keyspaces)?;
+        if batch.has_ranges() && self.base.check_ranges(batch)? {
+            keyspaces.iter().try_for_each(|keyspace| keyspace.check())?;
+            return Ok(durability != Durability::Sync);
+        }
         let exist = |_: &Commit| keyspaces.iter().try_for_each(|keyspace| keyspace.check());
         let payload = Payload::Many(batch.writer());
         self.try_write_payload(&payload, durability, Some(&exist))

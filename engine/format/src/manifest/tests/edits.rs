@@ -33,6 +33,7 @@ pub(super) fn full() -> VersionEdit {
                 large_encoded: false,
                 hidden: HiddenVersions::default(),
                 loose_bounds: false,
+                ranges_applied: 800,
             },
             TableRecord::default(),
         ],
@@ -72,6 +73,7 @@ pub(super) fn full() -> VersionEdit {
             },
         ],
         dropped_keyspaces: vec![7, u32::MAX],
+        deleted_ranges: Vec::new(),
     }
 }
 
@@ -113,7 +115,7 @@ fn unknown_fields_are_skipped_if_even_and_refused_if_odd() {
     bytes.extend(field(32, b"more of it"));
     assert_eq!(VersionEdit::decode(&bytes).unwrap(), full());
     // Those that `docs/format/manifest.md` reserves, and the next.
-    for tag in [33, 35, 37, 39] {
+    for tag in [33, 35, 37, 41] {
         let more = [&bytes[..], &field(tag, b"law")].concat();
         fails(VersionEdit::decode(&more), ErrorKind::FormatTooNew);
     }
@@ -129,7 +131,7 @@ fn table_records_grow_at_their_end() {
         edit.map(|edit| edit.added_tables[0].clone())
     };
     let mut expected = full().added_tables[0].clone();
-    assert_eq!(decode(&[field(6, b"later")]).unwrap(), expected);
+    assert_eq!(decode(&[field(8, b"later")]).unwrap(), expected);
     for reserved in [7, 9, 11, 13, 15, 17] {
         fails(
             decode(&[field(reserved, b"later")]),
@@ -302,6 +304,7 @@ fn table() -> impl Strategy<Value = TableRecord> {
                 value_bytes: numbers[3],
             },
             loose_bounds: rest.1[2],
+            ranges_applied: seqs.0,
         },
     )
 }
@@ -330,6 +333,20 @@ fn keyspace() -> impl Strategy<Value = KeyspaceRecord> {
     )
 }
 
+fn deleted_range() -> impl Strategy<Value = DeletedRange> {
+    let key = || prop::collection::vec(any::<u8>(), 1..40);
+    (0..=2_u8, 0..=SEQ_MAX, key(), key()).prop_map(|(section, seq, start, end)| {
+        let number: &[u8] = if section == 0 { b"" } else { b"\0\0\0\x02" };
+        let [start, end] = [start, end].map(|key| [number, &key].concat());
+        DeletedRange {
+            section,
+            seq,
+            start,
+            end,
+        }
+    })
+}
+
 fn edit() -> impl Strategy<Value = VersionEdit> {
     let names = (of(".{0,40}"), of(".{0,40}"));
     let singles = (of(any::<u64>()), of(0..=SEQ_MAX));
@@ -339,7 +356,8 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
     let values = (numbers(), pairs(), pairs(), numbers(), numbers());
     let close = of((0..=SEQ_MAX, pairs()));
     let dropped = prop::collection::vec(1..=u32::MAX, 0..5);
-    let keyspaces = (prop::collection::vec(keyspace(), 0..3), dropped);
+    let ranges = prop::collection::vec(deleted_range(), 0..3);
+    let keyspaces = (prop::collection::vec(keyspace(), 0..3), dropped, ranges);
     (
         names, singles, tables, lists, segments, values, close, keyspaces,
     )
@@ -365,6 +383,7 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
                         .map(|(last_seq, log_ends)| CleanClose { last_seq, log_ends }),
                     created_keyspaces: keyspaces.0,
                     dropped_keyspaces: keyspaces.1,
+                    deleted_ranges: keyspaces.2,
                 }
             },
         )

@@ -131,7 +131,8 @@ pub(crate) fn u64_at(header: &[u8; HEADER_BYTES], at: usize) -> u64 {
 #[inline]
 fn kind_of(number: u8) -> Result<Kind, Flaw> {
     // The checksum matched, so a newer version wrote this unassigned kind.
-    Kind::from_u8(number).ok_or(Flaw::TooNew("kind of entry"))
+    let kind = Kind::from_u8(number).filter(|kind| *kind != Kind::RangeDelete);
+    kind.ok_or(Flaw::TooNew("kind of entry"))
 }
 
 #[inline]

@@ -1,0 +1,254 @@
+//! Deletion of ranges: what it costs reads, when its space comes back, and what is refused.
+//! Whether every read honours it is checked by the tests of the model and of transactions.
+
+use std::sync::Arc;
+
+use cairndb::env::random::Random;
+use cairndb::{
+    Comparator, Db, ErrorKind, Isolation, KeyspaceOptions, TransactionOptions, WriteBatch,
+};
+
+use crate::{mem_db, noise, stat, stepped};
+
+fn key(n: u64) -> Vec<u8> {
+    format!("{n:08}").into_bytes()
+}
+
+fn count(db: &Db) -> u64 {
+    db.iter().try_count().unwrap()
+}
+
+/// Puts the keys from `from` to before `to`.
+fn fill(db: &Db, from: u64, to: u64, len: usize) {
+    for n in from..to {
+        let value = noise(&mut Random::new(n), len);
+        db.put(&key(n), &value).unwrap();
+    }
+}
+
+/// In memtables, in tables, and in both; with newer entries in the range; both ways.
+#[test]
+fn a_cursor_passes_a_range_in_a_few_steps() {
+    for (flushed, newer) in [(false, false), (true, false), (false, true), (true, true)] {
+        let db = stepped().memory_budget(16 << 20).open("/db").unwrap();
+        fill(&db, 0, 20_000, 50);
+        if flushed {
+            db.flush().unwrap();
+        }
+        db.delete_range(key(10)..key(19_990)).unwrap();
+        if newer {
+            for n in [5000, 15_000] {
+                db.put(&key(n), b"newer").unwrap();
+            }
+        }
+        let kept = if newer { 22 } else { 20 };
+        let passed = stat(&db, "dead_entries_passed");
+        let mut cursor = db.cursor();
+        cursor.seek_to_first().unwrap();
+        let (mut forward, mut backward) = (0, 0);
+        while cursor.valid() {
+            forward += 1;
+            cursor.next().unwrap();
+        }
+        cursor.seek_to_last().unwrap();
+        while cursor.valid() {
+            backward += 1;
+            cursor.prev().unwrap();
+        }
+        cursor.seek(&key(10_000)).unwrap();
+        let next = if newer { key(15_000) } else { key(19_990) };
+        assert_eq!(cursor.key(), next);
+        assert_eq!((forward, backward), (kept, kept), "{flushed} {newer}");
+        drop(cursor);
+        let passed = stat(&db, "dead_entries_passed") - passed;
+        assert!(
+            passed < 50,
+            "flushed {flushed}, newer {newer}: {passed} passed"
+        );
+    }
+}
+
+/// A value file and whole tables go without being read; tables at the ends are rewritten.
+#[test]
+fn the_space_of_a_range_comes_back() {
+    let db = stepped().memory_budget(1 << 20).open("/db").unwrap();
+    fill(&db, 0, 40_000, 100);
+    fill(&db, 40_000, 40_200, 100_000);
+    db.wait_idle().unwrap();
+    let (tables, values) = (stat(&db, "table_bytes"), stat(&db, "value_files"));
+    let read = stat(&db, "merge_read_bytes");
+    db.delete_range(key(100)..).unwrap();
+    assert_eq!(count(&db), 100);
+    db.wait_idle().unwrap();
+    assert_eq!(count(&db), 100);
+    let (now, values_now) = (stat(&db, "table_bytes"), stat(&db, "value_files"));
+    assert!(now * 20 < tables, "{now} bytes of {tables} are left");
+    assert!(
+        values > 0 && values_now == 0,
+        "{values_now} of {values} value files are left"
+    );
+    let read = stat(&db, "merge_read_bytes") - read;
+    assert!(read * 4 < tables, "{read} bytes of {tables} were read");
+    // Nothing is left of the deletion: what is written now is not compared with it.
+    fill(&db, 0, 1000, 100);
+    db.flush().unwrap();
+    assert_eq!(count(&db), 1000);
+    db.close().unwrap();
+}
+
+#[test]
+fn a_snapshot_and_a_cursor_see_what_was_deleted_since() {
+    let db = stepped().open("/db").unwrap();
+    fill(&db, 0, 100, 10);
+    let (snapshot, mut cursor) = (db.snapshot(), db.cursor());
+    db.delete_range(key(10)..key(90)).unwrap();
+    let second = db.snapshot();
+    fill(&db, 40, 50, 20);
+    db.delete_prefix(b"0000").unwrap();
+    for _ in 0..3 {
+        assert_eq!(count(&db), 0);
+        assert_eq!(snapshot.iter().try_count().unwrap(), 100);
+        assert_eq!(second.iter().try_count().unwrap(), 20);
+        cursor.seek(&key(50)).unwrap();
+        assert_eq!(cursor.key(), key(50));
+        db.compact_range(..).unwrap();
+        db.wait_idle().unwrap();
+    }
+}
+
+/// Ten thousand ranges, each of which overlaps its neighbours.
+#[test]
+fn thousands_of_ranges_leave_few_pieces() {
+    let db = stepped().memory_budget(64 << 20).open("/db").unwrap();
+    fill(&db, 0, 20_000, 10);
+    for n in 0..10_000 {
+        db.delete_range(key(n)..key(n + 1000)).unwrap();
+        db.put(&key(n + 500), b"back").unwrap();
+    }
+    for n in (0..11_500).step_by(7) {
+        let there = (9_999..10_500).contains(&n) && n == 10_499 || n >= 10_999;
+        assert_eq!(db.contains(&key(n)).unwrap(), there, "{n}");
+    }
+    assert_eq!(count(&db), 1 + 20_000 - 10_999);
+    drop(db);
+}
+
+#[test]
+fn reversed_ranges_have_no_key_and_write_nothing() {
+    let db = stepped().open("/db").unwrap();
+    fill(&db, 0, 10, 10);
+    let written = stat(&db, "log_bytes");
+    db.delete_range(key(5)..key(5)).unwrap();
+    db.delete_range(key(7)..key(3)).unwrap();
+    db.delete_range(..b"").unwrap();
+    assert_eq!((count(&db), stat(&db, "log_bytes")), (10, written));
+    let mut batch = WriteBatch::new();
+    batch.delete_range(key(7)..key(3));
+    batch.delete(&key(0));
+    db.write(&batch).unwrap();
+    assert_eq!(count(&db), 9);
+    db.delete_range((
+        std::ops::Bound::Excluded(key(2)),
+        std::ops::Bound::Included(key(4)),
+    ))
+    .unwrap();
+    assert_eq!(count(&db), 7);
+    db.delete_range(..).unwrap();
+    assert_eq!(count(&db), 0);
+}
+
+#[derive(Debug)]
+struct Reversed;
+
+impl Comparator for Reversed {
+    fn name(&self) -> &'static str {
+        "test.Reversed"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
+        b.cmp(a)
+    }
+}
+
+#[test]
+fn a_comparator_has_some_ranges_only() {
+    let options = || stepped().comparator(Arc::new(Reversed));
+    let db = options().open("/db").unwrap();
+    fill(&db, 0, 10, 10);
+    let refused = |result: cairndb::Result<()>| {
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    };
+    refused(db.delete_range(key(7)..=key(3)));
+    refused(db.delete_prefix(b"0"));
+    let transaction = db.transaction();
+    refused(transaction.delete_prefix(b"0"));
+    transaction.rollback();
+    assert_eq!(count(&db), 10);
+    db.delete_range(key(7)..key(3)).unwrap();
+    assert_eq!(count(&db), 6);
+    db.delete_range(key(2)..).unwrap();
+    assert_eq!(count(&db), 3);
+}
+
+#[test]
+fn a_dropped_keyspace_refuses_a_range() {
+    let (db, options) = mem_db();
+    let keyspace = db.create_keyspace("k", &KeyspaceOptions::new()).unwrap();
+    let other = db.create_keyspace("l", &KeyspaceOptions::new()).unwrap();
+    for space in [&keyspace, &other] {
+        space.put(b"a", b"1").unwrap();
+    }
+    keyspace.delete_range(..).unwrap();
+    assert_eq!(keyspace.iter().try_count().unwrap(), 0);
+    assert_eq!(other.iter().try_count().unwrap(), 1);
+    db.drop_keyspace("k").unwrap();
+    let closed = |result: cairndb::Result<()>| {
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Closed);
+    };
+    closed(keyspace.delete_range(..));
+    closed(keyspace.delete_prefix(b"a"));
+    let mut batch = WriteBatch::new();
+    batch.delete_range(..);
+    batch.delete_range_in(&keyspace, ..);
+    db.put(b"kept", b"").unwrap();
+    closed(db.write(&batch));
+    assert_eq!(count(&db), 1);
+    db.close().unwrap();
+    let db = options.open("/db").unwrap();
+    assert_eq!(db.keyspace("l").unwrap().iter().try_count().unwrap(), 1);
+}
+
+/// A range conflicts with what was read in it, and, with snapshot isolation, with what others wrote
+/// in the range that a transaction deletes.
+#[test]
+fn ranges_conflict_with_what_depends_on_them() {
+    let db = stepped().open("/db").unwrap();
+    fill(&db, 0, 10, 10);
+    let serializable = TransactionOptions::new().isolation(Isolation::Serializable);
+    let conflicts = |result: cairndb::Result<()>| {
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Conflict);
+    };
+    let reader = db.transaction_with(&serializable);
+    assert!(reader.get(&key(5)).unwrap().is_some());
+    reader.put(b"x", b"").unwrap();
+    let scanner = db.transaction_with(&serializable);
+    assert_eq!(scanner.range(key(6)..key(8)).try_count().unwrap(), 2);
+    scanner.put(b"y", b"").unwrap();
+    let elsewhere = db.transaction_with(&serializable);
+    assert!(elsewhere.get(&key(1)).unwrap().is_some());
+    elsewhere.put(b"z", b"").unwrap();
+    db.delete_range(key(3)..key(7)).unwrap();
+    conflicts(reader.commit());
+    conflicts(scanner.commit());
+    elsewhere.commit().unwrap();
+
+    let snapshot = TransactionOptions::new().isolation(Isolation::Snapshot);
+    let deleter = db.transaction_with(&snapshot);
+    deleter.delete_range(key(0)..key(2)).unwrap();
+    let blind = db.transaction_with(&serializable);
+    blind.delete_range(key(0)..key(2)).unwrap();
+    db.put(&key(1), b"since").unwrap();
+    conflicts(deleter.commit());
+    blind.commit().unwrap();
+    assert!(!db.contains(&key(1)).unwrap());
+}
