@@ -1,6 +1,6 @@
 //! Calls of the engine, each for the default keyspace and for others.
 
-use std::ops::Range;
+use std::ops::{Bound, Range};
 
 use cairndb::{BatchEntry, Db, Error, Keyspace, WriteBatch, WriteOptions};
 
@@ -65,6 +65,15 @@ pub(crate) fn add(
     }
 }
 
+/// Adds the deletion of the keys from the first to before the second.
+pub(crate) fn add_range(batch: &mut WriteBatch, space: Option<&Keyspace>, ends: &[Vec<u8>; 2]) {
+    let [first, last] = ends;
+    match space {
+        None => batch.delete_range(first..last),
+        Some(space) => batch.delete_range_in(space, first..last),
+    }
+}
+
 /// Writes a batch of one entry with the call for single entries; a merge as a batch.
 pub(crate) fn one(db: &Db, batch: &WriteBatch, options: WriteOptions) -> Result<(), Error> {
     let Some((name, entry)) = batch.iter_with_keyspaces().next() else {
@@ -104,11 +113,24 @@ pub(crate) fn as_transaction(
             (BatchEntry::Merge { key, operand }, Some(space)) => {
                 transaction.merge_in(space, key, operand)?;
             }
+            (BatchEntry::DeleteRange { from, to }, space) => {
+                let range = (
+                    Bound::Included(from),
+                    to.map_or(Bound::Unbounded, Bound::Excluded),
+                );
+                match space {
+                    None => transaction.delete_range(range)?,
+                    Some(space) => transaction.delete_range_in(space, range)?,
+                }
+            }
             _ => unreachable!("a batch has no other entries"),
         }
         match entry {
             BatchEntry::Put { key, value } => assert_eq!(get(key)?.as_deref(), Some(value)),
             BatchEntry::Delete { key } => assert!(get(key)?.is_none()),
+            BatchEntry::DeleteRange { from, to } if to != Some(from) => {
+                assert!(get(from)?.is_none());
+            }
             BatchEntry::Merge { key, .. } => assert!(get(key)?.is_some()),
             _ => {}
         }

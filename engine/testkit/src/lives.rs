@@ -227,7 +227,14 @@ impl Life {
                 space if !next.contains_key(&spaces::entry(NAMES[space])) => continue,
                 space => Some(self.db.keyspace(NAMES[space])?),
             };
-            if self.random.below(4) == 0 {
+            if self.random.below(8) == 0 {
+                // From the key to the end of its keyspace.
+                match &space {
+                    None => batch.delete_range(key..),
+                    Some(space) => batch.delete_range_in(space, key..),
+                }
+                spaces::remove_from(&mut next, &place);
+            } else if self.random.below(4) == 0 {
                 match &space {
                     None => batch.delete(key),
                     Some(space) => batch.delete_in(space, key),

@@ -10,7 +10,7 @@ use cairndb::{Db, Durability, Error, ErrorKind, Snapshot, WriteBatch, WriteOptio
 use cairndb_env::sync::Mutex;
 use cairndb_sim::{CrashPoint, Effect, SimEnv};
 
-use crate::calls::{add, as_transaction, can, compact, one};
+use crate::calls::{add, add_range, as_transaction, can, compact, one};
 use crate::facts::manifest_facts;
 use crate::history::{Change, Contents, History, Loss, Mark};
 use crate::oracle::{self, PATH};
@@ -243,7 +243,7 @@ impl Runner {
                 id: self.take_id(),
                 len,
             },
-            Act::Delete => Change::Delete,
+            Act::Delete | Act::DeleteRange(_) => Change::Delete,
         }
     }
 
@@ -267,6 +267,14 @@ impl Runner {
                     Err(error) => return Err(error),
                 }),
             };
+            if let Act::DeleteRange(other) = act {
+                let reverse = [self.setup.reverse, false, true][workload::space(number)];
+                let keys = [number, other];
+                add_range(&mut batch, space.as_ref(), &workload::ends(reverse, keys));
+                let gone = workload::between(reverse, keys).into_iter();
+                changes.extend(gone.map(|key| (spaces::place(name, &key), Change::Delete)));
+                continue;
+            }
             let (place, change) = (spaces::place(name, &key), self.change(act));
             add(&mut batch, space.as_ref(), &key, (&place, change));
             changes.push((place, change));

@@ -53,6 +53,16 @@ pub fn remove(contents: &mut Contents, entry: &[u8]) {
     contents.retain(|place, _| !place.starts_with(entry));
 }
 
+/// Removes a key, and all after it in its keyspace, from `contents`.
+pub fn remove_from<T>(contents: &mut BTreeMap<Vec<u8>, T>, first: &[u8]) {
+    let space = entry_of(first).unwrap_or_default();
+    let reverse = space == entry(NAMES[2]);
+    contents.retain(|place, _| {
+        let other = entry_of(place).unwrap_or_default() != space || *place == space;
+        other || place.as_slice() != first && (place.as_slice() < first) != reverse
+    });
+}
+
 /// Returns the keyspaces of `db` but the default one.
 ///
 /// # Errors

@@ -14,6 +14,8 @@ pub enum Act {
     Merge(usize),
     /// Removes the key.
     Delete,
+    /// Removes all keys of the keyspace between the key and this one, except the later of the two.
+    DeleteRange(u8),
 }
 
 /// One step.
@@ -71,6 +73,29 @@ pub fn key(number: u8) -> Vec<u8> {
     format!("{group}{number:0width$}").into_bytes()
 }
 
+/// Returns the first and the last of two keys, in bytewise order or its reverse.
+pub fn ends(reverse: bool, keys: [u8; 2]) -> [Vec<u8>; 2] {
+    let mut ends = keys.map(key);
+    ends.sort_unstable();
+    if reverse {
+        ends.reverse();
+    }
+    ends
+}
+
+/// Returns the keys from the first to before the last of two keys.
+pub fn between(reverse: bool, keys: [u8; 2]) -> Vec<Vec<u8>> {
+    let [first, last] = ends(reverse, keys);
+    let is_in = |key: &Vec<u8>| {
+        if reverse {
+            last < *key && *key <= first
+        } else {
+            first <= *key && *key < last
+        }
+    };
+    (0..SPACE).map(key).filter(is_in).collect()
+}
+
 /// Returns the ten steps of the exhaustive workloads.
 fn alphabet() -> [Step; 10] {
     let batch = vec![
@@ -85,7 +110,7 @@ fn alphabet() -> [Step; 10] {
         Step::One(0, Act::Put(1500), Durability::Os),
         Step::One(1, Act::Put(700), Durability::Sync),
         Step::Batch(batch, Durability::Os),
-        Step::One(0, Act::Delete, Durability::Os),
+        Step::One(0, Act::DeleteRange(1), Durability::Os),
         Step::Flush,
         Step::Compact(ALL_KEYS),
         Step::TakeSnapshot,
@@ -214,7 +239,8 @@ impl Style {
             0..=13 => Act::Put(1000 + random.index(3000)),
             14 => Act::Put(8192 + random.index(6000)),
             15 => Act::Merge(24 + random.index(400)),
-            _ => Act::Delete,
+            16..19 => Act::Delete,
+            _ => Act::DeleteRange(self.key(random)),
         }
     }
 
