@@ -35,12 +35,20 @@ const PLACES: usize = 3;
 /// The first key of a range, and the first key after it.
 pub(crate) type Range = (Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// One change of a batch; without a value it is a deletion.
+/// What a change of a batch does to its key.
+pub(crate) enum Effect {
+    Put(Vec<u8>),
+    Merge(Vec<u8>),
+    Delete,
+    /// Deletes all keys up to this one, which is kept.
+    DeleteRange(Vec<u8>),
+}
+
+/// One change of a batch.
 pub(crate) struct Change {
     pub(crate) family: usize,
     pub(crate) key: Vec<u8>,
-    pub(crate) value: Option<Vec<u8>>,
-    pub(crate) merge: bool,
+    pub(crate) effect: Effect,
 }
 
 #[derive(Debug)]
@@ -104,17 +112,20 @@ impl Pair {
         for Change {
             family,
             key,
-            value,
-            merge,
+            effect,
         } in changes
         {
-            match (self.keyspace(*family), value) {
-                (None, None) => batch.delete(key),
-                (None, Some(value)) if *merge => batch.merge(key, value),
-                (None, Some(value)) => batch.put(key, value),
-                (Some(keyspace), None) => batch.delete_in(keyspace, key),
-                (Some(keyspace), Some(value)) if *merge => batch.merge_in(keyspace, key, value),
-                (Some(keyspace), Some(value)) => batch.put_in(keyspace, key, value),
+            match (self.keyspace(*family), effect) {
+                (None, Effect::Put(value)) => batch.put(key, value),
+                (None, Effect::Merge(operand)) => batch.merge(key, operand),
+                (None, Effect::Delete) => batch.delete(key),
+                (None, Effect::DeleteRange(end)) => batch.delete_range(key..end),
+                (Some(keyspace), Effect::Put(value)) => batch.put_in(keyspace, key, value),
+                (Some(keyspace), Effect::Merge(operand)) => batch.merge_in(keyspace, key, operand),
+                (Some(keyspace), Effect::Delete) => batch.delete_in(keyspace, key),
+                (Some(keyspace), Effect::DeleteRange(end)) => {
+                    batch.delete_range_in(keyspace, key..end);
+                }
             }
         }
         self.db.write(&batch).unwrap();
@@ -132,6 +143,8 @@ struct History {
     pair: Option<Pair>,
     snapshots: [Both<Snapshot, rocks::Snapshot>; PLACES],
     cursors: [Both<RangeCursor, rocks::Cursor>; PLACES],
+    /// The place of each cursor's snapshot, in which RocksDB reads until the cursor is dropped.
+    sources: [usize; PLACES],
 }
 
 impl History {
@@ -161,13 +174,32 @@ impl History {
     }
 
     fn change(&mut self) -> Change {
-        let kind = self.random.below(10);
-        Change {
-            family: self.random.index(FAMILIES.len()),
-            key: self.key(),
-            value: (kind < 7).then(|| self.value()),
-            merge: kind < 2,
+        let (family, key) = (self.random.index(FAMILIES.len()), self.key());
+        let effect = match self.random.below(50) {
+            0..10 => Effect::Merge(self.value()),
+            10..35 => Effect::Put(self.value()),
+            35..48 => Effect::Delete,
+            _ => Effect::DeleteRange(self.key()),
+        };
+        let (mut change, reverse) = (
+            Change {
+                family,
+                key,
+                effect,
+            },
+            family == 2,
+        );
+        // RocksDB refuses ends in reverse order; here they are a range without keys. As an end, the
+        // empty key needs bytewise order here.
+        if let Effect::DeleteRange(end) = &mut change.effect {
+            if (*end < change.key) != reverse {
+                std::mem::swap(end, &mut change.key);
+            }
+            if end.is_empty() {
+                change.effect = Effect::Delete;
+            }
         }
+        change
     }
 
     fn get(&mut self) {
@@ -198,7 +230,8 @@ impl History {
             std::mem::swap(low, high);
         }
         let [low, high] = range;
-        let held = self.snapshots[self.random.index(PLACES)].as_ref();
+        let source = self.random.index(PLACES);
+        let held = self.snapshots[source].as_ref();
         let pair = self.pair();
         let cursor = match (pair.keyspace(family), held) {
             (None, None) => pair.db.cursor(),
@@ -213,6 +246,7 @@ impl History {
         let theirs = pair.rocks.cursor(family, (low, high), held);
         let place = self.random.index(PLACES);
         self.cursors[place] = Some((ours, theirs));
+        self.sources[place] = source;
         self.move_cursor(place);
     }
 
@@ -307,6 +341,9 @@ impl History {
             970..990 => {
                 let place = self.random.index(PLACES);
                 if let Some((_, theirs)) = self.snapshots[place].take() {
+                    for (cursor, source) in self.cursors.iter_mut().zip(self.sources) {
+                        cursor.take_if(|_| source == place);
+                    }
                     self.pair().rocks.release(&theirs);
                 } else {
                     let both = (self.pair().db.snapshot(), self.pair().rocks.snapshot());
@@ -338,6 +375,7 @@ fn histories_give_the_same_answers_as_on_rocksdb() {
             pair: Some(Pair::open(api, dir.path())),
             snapshots: [const { None }; PLACES],
             cursors: [const { None }; PLACES],
+            sources: [0; PLACES],
         };
         for _ in 0..OPS {
             history.step();

@@ -9,7 +9,7 @@ use std::ptr::{null_mut, slice_from_raw_parts, slice_from_raw_parts_mut};
 
 use engine_capi::{api, functions};
 
-use crate::{Change, FAMILIES, Range};
+use crate::{Change, Effect, FAMILIES, Range};
 
 const NAMES: &[&str] = &["librocksdb.so.7.8", "librocksdb.so.7", "librocksdb.so"];
 
@@ -62,6 +62,7 @@ functions! {
     writebatch_put_cf: fn(*mut c_void, *mut c_void, *const u8, usize, *const u8, usize);
     writebatch_merge_cf: fn(*mut c_void, *mut c_void, *const u8, usize, *const u8, usize);
     writebatch_delete_cf: fn(*mut c_void, *mut c_void, *const u8, usize);
+    writebatch_delete_range_cf: fn(*mut c_void, *mut c_void, *const u8, usize, *const u8, usize);
     write: fn(*mut c_void, *mut c_void, *mut c_void, ErrorPointer);
     readoptions_create: fn() -> *mut c_void;
     readoptions_destroy: fn(*mut c_void);
@@ -250,28 +251,21 @@ impl Rocks {
         for Change {
             family,
             key,
-            value,
-            merge,
+            effect,
         } in changes
         {
             let (family, start, len) = (self.families[*family], key.as_ptr(), key.len());
-            match value {
-                None => call!(self.api, writebatch_delete_cf(batch, family, start, len)),
-                Some(value) => {
-                    let (value, value_len) = (value.as_ptr(), value.len());
-                    if *merge {
-                        call!(
-                            self.api,
-                            writebatch_merge_cf(batch, family, start, len, value, value_len)
-                        );
-                    } else {
-                        call!(
-                            self.api,
-                            writebatch_put_cf(batch, family, start, len, value, value_len)
-                        );
-                    }
+            let (add, value) = match effect {
+                Effect::Delete => {
+                    call!(self.api, writebatch_delete_cf(batch, family, start, len));
+                    continue;
                 }
-            }
+                Effect::Put(value) => (self.api.writebatch_put_cf, value),
+                Effect::Merge(operand) => (self.api.writebatch_merge_cf, operand),
+                Effect::DeleteRange(end) => (self.api.writebatch_delete_range_cf, end),
+            };
+            // SAFETY: as in `call!`.
+            unsafe { add(batch, family, start, len, value.as_ptr(), value.len()) };
         }
         checked!(self.api, write(self.db, self.writing, batch));
         call!(self.api, writebatch_destroy(batch));
