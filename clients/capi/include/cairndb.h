@@ -204,6 +204,11 @@
 #define CAIRNDB_WRITE_MERGE 3
 
 /**
+ * Removes the keys from the key to before the value; an empty value stands for no end.
+ */
+#define CAIRNDB_WRITE_DELETE_RANGE 4
+
+/**
  * LevelDB's files are linked into leveldb-original/.
  */
 #define CAIRNDB_UPGRADE_LINKING 1
@@ -901,6 +906,24 @@ cairndb_error *cairndb_delete(cairndb_db *db,
                               cairndb_durability durability);
 
 /**
+ * Removes the keys from `from` to before `to`, in constant time. NULL stands for the empty key, or
+ * for no end. The space is freed in the background.
+ */
+cairndb_error *cairndb_delete_range(cairndb_db *db,
+                                    const char *from,
+                                    size_t from_len,
+                                    const char *to,
+                                    size_t to_len,
+                                    cairndb_durability durability);
+
+/**
+ * Removes the keys that start with `prefix`, as `cairndb_delete_range` does, at the durability of
+ * the database; `cairndb_batch_delete_prefix` allows another one. `INVALID_ARGUMENT` with a
+ * comparator, whose order need not keep such keys together.
+ */
+cairndb_error *cairndb_delete_prefix(cairndb_db *db, const char *prefix, size_t prefix_len);
+
+/**
  * Adds `operand` to `key`, without reading it; the merge operator of the database folds it when
  * the key is read or compacted.
  */
@@ -1065,6 +1088,24 @@ cairndb_error *cairndb_batch_put(cairndb_batch *batch,
  * Adds a deletion.
  */
 cairndb_error *cairndb_batch_delete(cairndb_batch *batch, const char *key, size_t key_len);
+
+/**
+ * Adds the deletion of a range, as `cairndb_delete_range`. It also removes what earlier writes of
+ * the batch put there.
+ */
+cairndb_error *cairndb_batch_delete_range(cairndb_batch *batch,
+                                          const char *from,
+                                          size_t from_len,
+                                          const char *to,
+                                          size_t to_len);
+
+/**
+ * Adds the deletion of all keys that start with `prefix`. With a comparator, `cairndb_write`
+ * refuses it.
+ */
+cairndb_error *cairndb_batch_delete_prefix(cairndb_batch *batch,
+                                           const char *prefix,
+                                           size_t prefix_len);
 
 /**
  * Adds a merge operand.
@@ -1316,6 +1357,23 @@ cairndb_error *cairndb_keyspace_delete(cairndb_keyspace *keyspace,
                                        cairndb_durability durability);
 
 /**
+ * Like `cairndb_delete_range`, in a keyspace.
+ */
+cairndb_error *cairndb_keyspace_delete_range(cairndb_keyspace *keyspace,
+                                             const char *from,
+                                             size_t from_len,
+                                             const char *to,
+                                             size_t to_len,
+                                             cairndb_durability durability);
+
+/**
+ * Like `cairndb_delete_prefix`, in a keyspace.
+ */
+cairndb_error *cairndb_keyspace_delete_prefix(cairndb_keyspace *keyspace,
+                                              const char *prefix,
+                                              size_t prefix_len);
+
+/**
  * Like `cairndb_merge`, in a keyspace, with its merge operator.
  */
 cairndb_error *cairndb_keyspace_merge(cairndb_keyspace *keyspace,
@@ -1390,6 +1448,24 @@ cairndb_error *cairndb_batch_delete_in(cairndb_batch *batch,
                                        const cairndb_keyspace *keyspace,
                                        const char *key,
                                        size_t key_len);
+
+/**
+ * Like `cairndb_batch_delete_range`, in a keyspace.
+ */
+cairndb_error *cairndb_batch_delete_range_in(cairndb_batch *batch,
+                                             const cairndb_keyspace *keyspace,
+                                             const char *from,
+                                             size_t from_len,
+                                             const char *to,
+                                             size_t to_len);
+
+/**
+ * Like `cairndb_batch_delete_prefix`, in a keyspace.
+ */
+cairndb_error *cairndb_batch_delete_prefix_in(cairndb_batch *batch,
+                                              const cairndb_keyspace *keyspace,
+                                              const char *prefix,
+                                              size_t prefix_len);
 
 /**
  * Adds a merge operand in a keyspace.

@@ -7,6 +7,7 @@
 )]
 
 use std::ffi::{CStr, CString, OsStr, c_char};
+use std::ops::Bound;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -30,6 +31,30 @@ pub(crate) unsafe fn bytes<'a, T>(start: *const T, len: usize) -> Result<&'a [u8
     }
     // SAFETY: guaranteed by the caller; the length was checked.
     Ok(unsafe { std::slice::from_raw_parts(start.cast(), len) })
+}
+
+/// A range of keys.
+type Range<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+/// Returns the range from the first key, included, to the second, excluded; NULL is for no end.
+///
+/// # Errors
+/// Those of [`bytes`].
+///
+/// # Safety
+/// Each must be NULL or readable bytes, which nothing changes during the call.
+pub(crate) unsafe fn range<'a>(
+    from: (*const c_char, usize),
+    to: (*const c_char, usize),
+) -> Result<Range<'a>> {
+    let end = |(key, len): (*const c_char, usize), bound: fn(&'a [u8]) -> Bound<&'a [u8]>| {
+        if key.is_null() {
+            return Ok(Bound::Unbounded);
+        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { bytes(key, len) }.map(bound)
+    };
+    Ok((end(from, Bound::Included)?, end(to, Bound::Excluded)?))
 }
 
 #[cold]

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 
 use cairndb::{BatchEntry, Result};
 
-use crate::bytes::bytes;
+use crate::bytes::{bytes, range};
 use crate::face::error::{cairndb_error, outcome, outcome_in};
 use crate::face::handles::cairndb_batch;
 use crate::handle::{Handle, destroy, insert, with_exclusive};
@@ -21,6 +21,8 @@ pub const CAIRNDB_WRITE_PUT: u32 = 1;
 pub const CAIRNDB_WRITE_DELETE: u32 = 2;
 /// Adds a merge operand to a key.
 pub const CAIRNDB_WRITE_MERGE: u32 = 3;
+/// Removes the keys from the key to before the value; an empty value stands for no end.
+pub const CAIRNDB_WRITE_DELETE_RANGE: u32 = 4;
 
 #[inline]
 fn with(
@@ -78,6 +80,40 @@ pub unsafe extern "C" fn cairndb_batch_delete(
     let key = unsafe { bytes(key, key_len) };
     with(batch, |batch| {
         batch.0.delete(key?);
+        Ok(())
+    })
+}
+
+/// Adds the deletion of a range, as `cairndb_delete_range`. It also removes what earlier writes of
+/// the batch put there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_batch_delete_range(
+    batch: *mut cairndb_batch,
+    from: *const c_char,
+    from_len: usize,
+    to: *const c_char,
+    to_len: usize,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or readable bytes.
+    let range = unsafe { range((from, from_len), (to, to_len)) };
+    with(batch, |batch| {
+        batch.0.delete_range(range?);
+        Ok(())
+    })
+}
+
+/// Adds the deletion of all keys that start with `prefix`. With a comparator, `cairndb_write`
+/// refuses it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_batch_delete_prefix(
+    batch: *mut cairndb_batch,
+    prefix: *const c_char,
+    prefix_len: usize,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires readable bytes.
+    let prefix = unsafe { bytes(prefix, prefix_len) };
+    with(batch, |batch| {
+        batch.0.delete_prefix(prefix?);
         Ok(())
     })
 }
@@ -166,6 +202,9 @@ pub unsafe extern "C" fn cairndb_batch_iterate(
                 BatchEntry::Put { key, value } => (CAIRNDB_WRITE_PUT, key, value),
                 BatchEntry::Merge { key, operand } => (CAIRNDB_WRITE_MERGE, key, operand),
                 BatchEntry::Delete { key } => (CAIRNDB_WRITE_DELETE, key, &[]),
+                BatchEntry::DeleteRange { from, to } => {
+                    (CAIRNDB_WRITE_DELETE_RANGE, from, to.unwrap_or_default())
+                }
                 _ => continue,
             };
             let (key_start, value_start) = (key.as_ptr().cast(), value.as_ptr().cast());

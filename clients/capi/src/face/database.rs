@@ -1,14 +1,13 @@
 //! An open database: open, close, writes, work on the whole of it, and what its open has found.
 
 use std::ffi::{CString, c_char};
-use std::ops::Bound;
 use std::ptr::null_mut;
 use std::time::Duration;
 
 use cairndb::{Db, Keyspace, OpenReport, Result, WriteOptions};
 
 use crate::boundary::guarded;
-use crate::bytes::{bytes, c_string, path};
+use crate::bytes::{bytes, c_string, path, range};
 use crate::face::error::{cairndb_error, outcome, outcome_in};
 use crate::face::handles::{cairndb_batch, cairndb_db};
 use crate::face::options::{cairndb_durability, cairndb_options, level};
@@ -108,6 +107,38 @@ pub unsafe extern "C" fn cairndb_delete(
     })
 }
 
+/// Removes the keys from `from` to before `to`, in constant time. NULL stands for the empty key, or
+/// for no end. The space is freed in the background.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_delete_range(
+    db: *mut cairndb_db,
+    from: *const c_char,
+    from_len: usize,
+    to: *const c_char,
+    to_len: usize,
+    durability: cairndb_durability,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or readable bytes.
+    let range = unsafe { range((from, from_len), (to, to_len)) };
+    with_keys::<Database>(Handle::of(db), |keys| {
+        keys.delete_range_with(range?, &write_options(durability)?)
+    })
+}
+
+/// Removes the keys that start with `prefix`, as `cairndb_delete_range` does, at the durability of
+/// the database; `cairndb_batch_delete_prefix` allows another one. `INVALID_ARGUMENT` with a
+/// comparator, whose order need not keep such keys together.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_delete_prefix(
+    db: *mut cairndb_db,
+    prefix: *const c_char,
+    prefix_len: usize,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires readable bytes.
+    let prefix = unsafe { bytes(prefix, prefix_len) };
+    with_keys::<Database>(Handle::of(db), |keys| keys.delete_prefix(prefix?))
+}
+
 /// Adds `operand` to `key`, without reading it; the merge operator of the database folds it when
 /// the key is read or compacted.
 #[unsafe(no_mangle)]
@@ -156,22 +187,6 @@ pub extern "C" fn cairndb_sync(db: *mut cairndb_db) -> *mut cairndb_error {
     with(db, Db::sync)
 }
 
-/// Returns one end of a range; NULL for none.
-///
-/// # Safety
-/// `key` must be NULL or readable for `len` bytes.
-unsafe fn end<'a>(
-    key: *const c_char,
-    len: usize,
-    bound: fn(&'a [u8]) -> Bound<&'a [u8]>,
-) -> Result<Bound<&'a [u8]>> {
-    if key.is_null() {
-        return Ok(Bound::Unbounded);
-    }
-    // SAFETY: guaranteed by the caller.
-    unsafe { bytes(key, len) }.map(bound)
-}
-
 /// Compacts the keys from `from` to before `to` into one run, and drops the versions that no
 /// snapshot sees. NULL stands for the first or the last key. After an error the inputs are kept.
 #[unsafe(no_mangle)]
@@ -183,10 +198,8 @@ pub unsafe extern "C" fn cairndb_compact_range(
     to_len: usize,
 ) -> *mut cairndb_error {
     // SAFETY: the header requires NULL or readable bytes.
-    let from = unsafe { end(from, from_len, Bound::Included) };
-    // SAFETY: as above.
-    let to = unsafe { end(to, to_len, Bound::Excluded) };
-    with(db, |db| db.compact_range((from?, to?)))
+    let range = unsafe { range((from, from_len), (to, to_len)) };
+    with(db, |db| db.compact_range(range?))
 }
 
 /// Stores in `*bytes` how much the keys from `from` to before `to` take on disk, accurate to about
@@ -202,11 +215,9 @@ pub unsafe extern "C" fn cairndb_approximate_size(
     bytes: *mut u64,
 ) -> *mut cairndb_error {
     // SAFETY: the header requires NULL or readable bytes.
-    let from = unsafe { end(from, from_len, Bound::Included) };
-    // SAFETY: as above.
-    let to = unsafe { end(to, to_len, Bound::Excluded) };
+    let range = unsafe { range((from, from_len), (to, to_len)) };
     let size = with_shared(Handle::of(db), |database: &Database| {
-        database.0.approximate_size((from?, to?))
+        database.0.approximate_size(range?)
     });
     // SAFETY: the header requires NULL or the address of a number.
     unsafe { outcome_in(bytes, 0, size) }

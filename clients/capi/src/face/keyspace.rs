@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 
 use cairndb::{Keyspace, KeyspaceOptions, Result};
 
-use crate::bytes::{bytes, c_string, text};
+use crate::bytes::{bytes, c_string, range, text};
 use crate::face::buffer::cairndb_value;
 use crate::face::database::{with, with_keys, write_options};
 use crate::face::error::{cairndb_error, outcome, outcome_in};
@@ -228,6 +228,35 @@ pub unsafe extern "C" fn cairndb_keyspace_delete(
     })
 }
 
+/// Like `cairndb_delete_range`, in a keyspace.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_keyspace_delete_range(
+    keyspace: *mut cairndb_keyspace,
+    from: *const c_char,
+    from_len: usize,
+    to: *const c_char,
+    to_len: usize,
+    durability: cairndb_durability,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or readable bytes.
+    let range = unsafe { range((from, from_len), (to, to_len)) };
+    with_keys::<KeyspaceOf>(Handle::of(keyspace), |keys| {
+        keys.delete_range_with(range?, &write_options(durability)?)
+    })
+}
+
+/// Like `cairndb_delete_prefix`, in a keyspace.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_keyspace_delete_prefix(
+    keyspace: *mut cairndb_keyspace,
+    prefix: *const c_char,
+    prefix_len: usize,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires readable bytes.
+    let prefix = unsafe { bytes(prefix, prefix_len) };
+    with_keys::<KeyspaceOf>(Handle::of(keyspace), |keys| keys.delete_prefix(prefix?))
+}
+
 /// Like `cairndb_merge`, in a keyspace, with its merge operator.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cairndb_keyspace_merge(
@@ -360,6 +389,40 @@ pub unsafe extern "C" fn cairndb_batch_delete_in(
     let key = unsafe { bytes(key, key_len) };
     add(batch, keyspace, |batch, keys| {
         batch.0.delete_in(keys, key?);
+        Ok(())
+    })
+}
+
+/// Like `cairndb_batch_delete_range`, in a keyspace.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_batch_delete_range_in(
+    batch: *mut cairndb_batch,
+    keyspace: *const cairndb_keyspace,
+    from: *const c_char,
+    from_len: usize,
+    to: *const c_char,
+    to_len: usize,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires NULL or readable bytes.
+    let range = unsafe { range((from, from_len), (to, to_len)) };
+    add(batch, keyspace, |batch, keys| {
+        batch.0.delete_range_in(keys, range?);
+        Ok(())
+    })
+}
+
+/// Like `cairndb_batch_delete_prefix`, in a keyspace.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_batch_delete_prefix_in(
+    batch: *mut cairndb_batch,
+    keyspace: *const cairndb_keyspace,
+    prefix: *const c_char,
+    prefix_len: usize,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires readable bytes.
+    let prefix = unsafe { bytes(prefix, prefix_len) };
+    add(batch, keyspace, |batch, keys| {
+        batch.0.delete_prefix_in(keys, prefix?);
         Ok(())
     })
 }

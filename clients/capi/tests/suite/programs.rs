@@ -46,7 +46,7 @@ fn cairndbs_interface_keeps_its_rules_under_address_sanitizer() {
 }
 
 #[test]
-fn iterators_see_a_part_of_the_keys() {
+fn iterators_see_and_deletions_remove_a_part_of_the_keys() {
     passes("bounds.c", SANITIZED);
 }
 
