@@ -1,6 +1,6 @@
 //! Arguments: bytes-like objects, durabilities, paths.
 
-use std::ops::Deref;
+use std::ops::{self, Deref};
 use std::path::PathBuf;
 
 use cairndb::{Durability, WriteOptions};
@@ -63,6 +63,16 @@ impl Deref for Bytes<'_, '_> {
             Bytes::Copied(bytes) => bytes.as_bytes(),
         }
     }
+}
+
+/// Returns the range from `start`, included, to `stop`, excluded.
+pub(crate) fn range<'a>(
+    start: Option<&'a Bytes<'_, '_>>,
+    stop: Option<&'a Bytes<'_, '_>>,
+) -> (ops::Bound<&'a [u8]>, ops::Bound<&'a [u8]>) {
+    let start = start.map_or(ops::Bound::Unbounded, |key| ops::Bound::Included(&**key));
+    let stop = stop.map_or(ops::Bound::Unbounded, |key| ops::Bound::Excluded(&**key));
+    (start, stop)
 }
 
 /// The durability of a write, by name.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 
-use crate::arguments::{Bytes, DurabilityName, write_options};
+use crate::arguments::{Bytes, DurabilityName, range, write_options};
 use crate::boundary::{Looks, detached};
 use crate::errors::{broken_lock, raised};
 use crate::handle::Handle;
@@ -89,6 +89,36 @@ impl Batch {
     ) -> PyResult<()> {
         let keyspace = self.target(keyspace.as_ref());
         self.lock(py)?.delete_in(keyspace, &key);
+        Ok(())
+    }
+
+    /// Removes the keys from `start` to `stop`, as in a database, and what earlier writes of the
+    /// batch put there.
+    #[pyo3(signature = (start=None, stop=None, *, keyspace=None))]
+    fn delete_range(
+        &self,
+        py: Python<'_>,
+        start: Option<Bytes<'_, '_>>,
+        stop: Option<Bytes<'_, '_>>,
+        keyspace: Option<Bound<'_, Reader>>,
+    ) -> PyResult<()> {
+        let range = range(start.as_ref(), stop.as_ref());
+        let keyspace = self.target(keyspace.as_ref());
+        self.lock(py)?.delete_range_in(keyspace, range);
+        Ok(())
+    }
+
+    /// Removes the keys that start with `prefix`, as `delete_range`. With a comparator, `write`
+    /// raises `InvalidArgumentError`.
+    #[pyo3(signature = (prefix, *, keyspace=None))]
+    fn delete_prefix(
+        &self,
+        py: Python<'_>,
+        prefix: Bytes<'_, '_>,
+        keyspace: Option<Bound<'_, Reader>>,
+    ) -> PyResult<()> {
+        let keyspace = self.target(keyspace.as_ref());
+        self.lock(py)?.delete_prefix_in(keyspace, &prefix);
         Ok(())
     }
 

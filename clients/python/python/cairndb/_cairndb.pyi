@@ -183,6 +183,32 @@ class Keyspace(Reader):
 
         >>> db.delete(b"absent")
         """
+    def delete_range(
+        self,
+        start: Optional[Bytes] = None,
+        stop: Optional[Bytes] = None,
+        *,
+        durability: Optional[Durability] = None,
+    ) -> None:
+        """
+        Removes the keys from `start` to `stop`, in constant time. Without `start` it is the empty
+        key, without `stop` there is no end. The space is freed in the background.
+
+        >>> db.update({b"2026-11-28": b"", b"2026-11-29": b"", b"2026-11-30": b""})
+        >>> db.delete_range(stop=b"2026-11-30")
+        >>> list(db)
+        [b'2026-11-30']
+        """
+    def delete_prefix(self, prefix: Bytes, *, durability: Optional[Durability] = None) -> None:
+        """
+        Removes the keys that start with `prefix`, as `delete_range`. Raises `InvalidArgumentError`
+        with a comparator, whose order need not keep such keys together.
+
+        >>> db.update({b"user/ada": b"1815", b"user/alan": b"1912", b"visits": b"2"})
+        >>> db.delete_prefix(b"user/")
+        >>> list(db)
+        [b'visits']
+        """
     def merge(self, key: Bytes, operand: Bytes, *, durability: Optional[Durability] = None) -> None:
         """
         Adds `operand` to `key`, without reading it. The database's merge operator folds it later.
@@ -369,6 +395,17 @@ class Transaction(Reader):
         """Removes `key`. Removing an absent key is not an error, unlike with `del tx[key]`, which
         looks first and so depends on the key.
         """
+    def delete_range(self, start: Optional[Bytes] = None, stop: Optional[Bytes] = None) -> None:
+        """
+        Removes the keys from `start` to `stop`, as in a database, and what the transaction has put
+        there. With isolation "snapshot" any write of another writer there is a conflict, with
+        "serializable" none.
+        """
+    def delete_prefix(self, prefix: Bytes) -> None:
+        """
+        Removes the keys that start with `prefix`, as `delete_range`. Raises `InvalidArgumentError`
+        with a comparator.
+        """
     def merge(self, key: Bytes, operand: Bytes) -> None:
         """
         Adds `operand` to `key`, to be folded by the database's merge operator. By itself it never
@@ -448,6 +485,20 @@ class Batch:
         """
     def delete(self, key: Bytes, *, keyspace: Optional[Keyspace] = None) -> None:
         """Removes `key`. Removing an absent key is not an error."""
+    def delete_range(
+        self,
+        start: Optional[Bytes] = None,
+        stop: Optional[Bytes] = None,
+        *,
+        keyspace: Optional[Keyspace] = None,
+    ) -> None:
+        """Removes the keys from `start` to `stop`, as in a database, and what earlier writes of the
+        batch put there.
+        """
+    def delete_prefix(self, prefix: Bytes, *, keyspace: Optional[Keyspace] = None) -> None:
+        """Removes the keys that start with `prefix`, as `delete_range`. With a comparator, `write`
+        raises `InvalidArgumentError`.
+        """
     def merge(self, key: Bytes, operand: Bytes, *, keyspace: Optional[Keyspace] = None) -> None:
         """Adds `operand` to `key`, to be folded by the merge operator of its keyspace."""
     def _write_and_keep(self) -> None: ...

@@ -48,9 +48,9 @@ class Transaction(_Transaction, Reader, MutableMapping[bytes, bytes]):
         return Transaction(self, "serializable", None, name)
 
     def clear(self) -> None:
-        """Remove all entries. The transaction then depends on every key."""
-        for key in [*self]:
-            self.delete(key)
+        """Remove all entries, in constant time, as `delete_range` from the first one."""
+        for key in self.range(limit=1).keys().take_list(1):
+            self.delete_range(key)
 
     def popitem(self) -> tuple[bytes, bytes]:
         """Remove the first entry and return it, as `pop_first`, but raise `KeyError` if empty."""

@@ -275,6 +275,20 @@ class Batch:
         """Remove `key`."""
         self._batch.delete(key, keyspace=_keys_of(keyspace))
 
+    def delete_range(
+        self,
+        start: Optional[Bytes] = None,
+        stop: Optional[Bytes] = None,
+        *,
+        keyspace: Optional[Keyspace] = None,
+    ) -> None:
+        """Remove the keys from `start` to `stop`."""
+        self._batch.delete_range(start, stop, keyspace=_keys_of(keyspace))
+
+    def delete_prefix(self, prefix: Bytes, *, keyspace: Optional[Keyspace] = None) -> None:
+        """Remove the keys that start with `prefix`."""
+        self._batch.delete_prefix(prefix, keyspace=_keys_of(keyspace))
+
     def merge(self, key: Bytes, operand: Bytes, *, keyspace: Optional[Keyspace] = None) -> None:
         """Add `operand` to `key`."""
         self._batch.merge(key, operand, keyspace=_keys_of(keyspace))
@@ -358,6 +372,16 @@ class Transaction(_Reads):
         """Remove `key` at the commit. Removing an absent key is not an error."""
         await self._run(self._transaction.delete, key)
 
+    async def delete_range(
+        self, start: Optional[Bytes] = None, stop: Optional[Bytes] = None
+    ) -> None:
+        """Remove the keys from `start` to `stop` at the commit."""
+        await self._run(self._transaction.delete_range, start, stop)
+
+    async def delete_prefix(self, prefix: Bytes) -> None:
+        """Remove the keys that start with `prefix` at the commit."""
+        await self._run(self._transaction.delete_prefix, prefix)
+
     async def merge(self, key: Bytes, operand: Bytes) -> None:
         """Add `operand` to `key` at the commit."""
         await self._run(self._transaction.merge, key, operand)
@@ -435,6 +459,22 @@ class Keyspace(_Reads):
     async def delete(self, key: Bytes, *, durability: Optional[Durability] = None) -> None:
         """Remove `key`. Removing an absent key is not an error."""
         await self._run(self._keys.delete, key, durability=durability)
+
+    async def delete_range(
+        self,
+        start: Optional[Bytes] = None,
+        stop: Optional[Bytes] = None,
+        *,
+        durability: Optional[Durability] = None,
+    ) -> None:
+        """Remove the keys from `start` to `stop`, in constant time."""
+        await self._run(self._keys.delete_range, start, stop, durability=durability)
+
+    async def delete_prefix(
+        self, prefix: Bytes, *, durability: Optional[Durability] = None
+    ) -> None:
+        """Remove the keys that start with `prefix`, in constant time."""
+        await self._run(self._keys.delete_prefix, prefix, durability=durability)
 
     async def merge(
         self, key: Bytes, operand: Bytes, *, durability: Optional[Durability] = None

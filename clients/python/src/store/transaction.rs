@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments::{Bytes, DurabilityName, write_options};
+use crate::arguments::{Bytes, DurabilityName, range, write_options};
 use crate::boundary::detached;
 use crate::handle::transaction::OpenTransaction;
 use crate::reader::{Moment, Reader, pair};
@@ -160,6 +160,30 @@ impl TransactionStore {
         let key = &*key;
         call(slf, |open, keyspace| {
             open.change(|transaction| transaction.delete_in(keyspace, key))
+        })
+    }
+
+    /// Removes the keys from `start` to `stop`, as in a database, and what the transaction has put
+    /// there. With isolation "snapshot" any write of another writer there is a conflict, with
+    /// "serializable" none.
+    #[pyo3(signature = (start=None, stop=None))]
+    fn delete_range(
+        slf: &Bound<'_, Self>,
+        start: Option<Bytes<'_, '_>>,
+        stop: Option<Bytes<'_, '_>>,
+    ) -> PyResult<()> {
+        let range = range(start.as_ref(), stop.as_ref());
+        call(slf, |open, keyspace| {
+            open.change(|transaction| transaction.delete_range_in(keyspace, range))
+        })
+    }
+
+    /// Removes the keys that start with `prefix`, as `delete_range`. Raises `InvalidArgumentError`
+    /// with a comparator.
+    fn delete_prefix(slf: &Bound<'_, Self>, prefix: Bytes<'_, '_>) -> PyResult<()> {
+        let prefix = &*prefix;
+        call(slf, |open, keyspace| {
+            open.change(|transaction| transaction.delete_prefix_in(keyspace, prefix))
         })
     }
 

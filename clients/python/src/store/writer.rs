@@ -1,13 +1,11 @@
 //! The writes of a keyspace, and of a database, whose own keys are its default keyspace.
 
-use std::ops;
-
-use cairndb::{Keyspace, Result};
+use cairndb::{Keyspace, Result, WriteBatch};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments::{Bytes, DurabilityName, write_options};
+use crate::arguments::{Bytes, DurabilityName, range, write_options};
 use crate::batch::Batch;
 use crate::boundary::{Report, detached, watched};
 use crate::errors::raised;
@@ -27,16 +25,6 @@ fn call<T: Send>(
     let reader = slf.as_super().get();
     let (handle, keyspace) = (&**reader.handle(), reader.keyspace());
     detached(slf.py(), || handle.db().and_then(|_| call(keyspace)))
-}
-
-/// Returns the range from `start`, included, to `stop`, excluded.
-fn range<'a>(
-    start: Option<&'a Bytes<'_, '_>>,
-    stop: Option<&'a Bytes<'_, '_>>,
-) -> (ops::Bound<&'a [u8]>, ops::Bound<&'a [u8]>) {
-    let start = start.map_or(ops::Bound::Unbounded, |key| ops::Bound::Included(&**key));
-    let stop = stop.map_or(ops::Bound::Unbounded, |key| ops::Bound::Excluded(&**key));
-    (start, stop)
 }
 
 #[pymethods]
@@ -118,6 +106,48 @@ impl Writer {
         let key = &*key;
         call(slf, |keys| {
             keys.delete_with(key, &write_options(durability))
+        })
+    }
+
+    /// Removes the keys from `start` to `stop`, in constant time. Without `start` it is the empty
+    /// key, without `stop` there is no end. The space is freed in the background.
+    ///
+    /// >>> db.update({b"2026-11-28": b"", b"2026-11-29": b"", b"2026-11-30": b""})
+    /// >>> db.delete_range(stop=b"2026-11-30")
+    /// >>> list(db)
+    /// [b'2026-11-30']
+    #[pyo3(signature = (start=None, stop=None, *, durability=None))]
+    fn delete_range(
+        slf: &Bound<'_, Self>,
+        start: Option<Bytes<'_, '_>>,
+        stop: Option<Bytes<'_, '_>>,
+        durability: Option<DurabilityName>,
+    ) -> PyResult<()> {
+        let range = range(start.as_ref(), stop.as_ref());
+        call(slf, |keys| {
+            keys.delete_range_with(range, &write_options(durability))
+        })
+    }
+
+    /// Removes the keys that start with `prefix`, as `delete_range`. Raises `InvalidArgumentError`
+    /// with a comparator, whose order need not keep such keys together.
+    ///
+    /// >>> db.update({b"user/ada": b"1815", b"user/alan": b"1912", b"visits": b"2"})
+    /// >>> db.delete_prefix(b"user/")
+    /// >>> list(db)
+    /// [b'visits']
+    #[pyo3(signature = (prefix, *, durability=None))]
+    fn delete_prefix(
+        slf: &Bound<'_, Self>,
+        prefix: Bytes<'_, '_>,
+        durability: Option<DurabilityName>,
+    ) -> PyResult<()> {
+        let reader = slf.as_super().get();
+        let handle = &**reader.handle();
+        let mut batch = WriteBatch::new();
+        batch.delete_prefix_in(reader.keyspace(), &prefix);
+        detached(slf.py(), || {
+            handle.db()?.write_with(&batch, &write_options(durability))
         })
     }
 
