@@ -92,7 +92,10 @@ export class Keys<KDefault = string, VDefault = string>
   compactRange (start: KDefault, end: KDefault): Promise<void>
   compactRange<K = KDefault> (start: K, end: K, options: RangeOptions<K> & LongCallOptions): Promise<void>
 
-  /** Deletes the entries of a range, those that were written before the call. */
+  /**
+   * Deletes the entries of a range, those that were written before the call. Without `limit` and
+   * `snapshot` it takes constant time.
+   */
   clear (): Promise<void>
   clear<K = KDefault> (options: ClearOptions<K>): Promise<void>
 }

@@ -30,6 +30,10 @@ impl Moment {
         Ok(Moment(Some(snapshot.ok_or_else(closed)?)))
     }
 
+    pub(crate) fn is_now(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Returns the moment of a read of several steps, which all see the same.
     pub(crate) fn fixed(self, db: &Db) -> Moment {
         Moment(Some(self.0.unwrap_or_else(|| Arc::new(db.snapshot()))))

@@ -6,8 +6,8 @@
 //! writes all that have come in meanwhile as one batch, with one sync. A hundred durable puts that
 //! are called at once cost two syncs.
 //!
-//! A `clear` always goes here: it deletes what was written before it, and nothing that is written
-//! after it. So does the drop of a keyspace.
+//! A `clear` that is not one write always goes here: it deletes what was written before it, and
+//! nothing that is written after it. So does the drop of a keyspace.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -117,7 +117,7 @@ fn may_be_at_once(handle: &Handle, flags: u32) -> bool {
 
 /// Writes `batch` at once if it is short and need not wait; otherwise queues it and leaves it
 /// empty.
-fn write_batch<'s>(
+pub(crate) fn write_batch<'s>(
     handle: &Rc<Handle>,
     call: &Call<'s>,
     flags: u32,

@@ -17,6 +17,37 @@ async function withLevel (body) {
   await db.close()
 }
 
+test('a clear of all that is in a range is one write', async () => {
+  await withLevel(async db => {
+    const writes = () => JSON.parse(db.getProperty('cairndb.stats')).last_seq
+    const keyspace = await db.createKeyspace('keyspace')
+    const { signal } = new AbortController()
+    for (const place of [db, keyspace, db.sublevel('sublevel')]) {
+      const fill = async () => {
+        const operations = Array.from({ length: MANY }, (_, i) => ({ type: 'put', key: `k${i}`, value: '' }))
+        await place.batch([...operations, { type: 'put', key: 'é', value: '' }])
+      }
+      const left = async options => {
+        await fill()
+        const before = writes()
+        await place.clear(options)
+        return [writes() - before, (await place.keys().all()).length]
+      }
+      assert.deepStrictEqual(await left(), [1, 0])
+      assert.deepStrictEqual(await left({ gt: 'k0', lte: 'k1' }), [1, MANY])
+      assert.deepStrictEqual(await left({ gte: 'k0', lt: 'k1', reverse: true }), [1, MANY])
+      assert.deepStrictEqual(await left({ gt: 'k', lt: 'l', signal }), [1, 1])
+      assert.deepStrictEqual(await left({ gt: Buffer.from('k'), keyEncoding: 'buffer' }), [1, 0])
+      assert.strictEqual((await left({ gt: 'k1', lt: 'k1' }))[1], MANY + 1)
+      assert.deepStrictEqual(await left({ limit: 3 }), [3, MANY - 2])
+      await fill()
+      const snapshot = db.snapshot()
+      assert.deepStrictEqual(await left({ snapshot }), [MANY + 1, 0])
+      await snapshot.close()
+    }
+  })
+})
+
 test('a write that is called after clear stays', async () => {
   await withLevel(async db => {
     await db.batch([{ type: 'put', key: 'k', value: 'old' }, { type: 'put', key: 'old', value: '' }])
