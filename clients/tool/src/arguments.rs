@@ -56,7 +56,7 @@ pub(crate) enum Command {
     Get(Get),
     /// Set the value of a key, durably.
     Put(Put),
-    /// Delete keys, durably. A key that does not exist is not an error.
+    /// Delete keys or a range of them, durably. A key that does not exist is not an error.
     Delete(Delete),
     /// Print entries in order, one a line: key, tab, value.
     Scan(Scan),
@@ -162,18 +162,26 @@ pub(crate) struct Put {
 #[derive(Args, Debug)]
 #[command(
     override_usage = "cairn delete [OPTIONS] <DIRECTORY> <KEYS>...\n       \
-                            cairn delete [OPTIONS] --store <URL> <KEYS>..."
+                      cairn delete [OPTIONS] <DIRECTORY> --from <KEY> --to <KEY>\n       \
+                      cairn delete [OPTIONS] <DIRECTORY> --prefix <BYTES>\n       \
+                      cairn delete [OPTIONS] --store <URL> <KEYS>...",
+    mut_arg("store", |store| store.conflicts_with("RangeArguments"))
 )]
 pub(crate) struct Delete {
     /// Directory of the database.
     pub(crate) directory: PathBuf,
     /// The keys, deleted together or not at all. Write `--` before one that begins with `-`.
-    #[arg(required_unless_present = "store")]
+    #[arg(
+        required_unless_present_any = ["store", "from", "to", "prefix"],
+        conflicts_with = "RangeArguments"
+    )]
     pub(crate) keys: Vec<OsString>,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
     #[command(flatten)]
     pub(crate) keyspace: KeyspaceArguments,
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
     #[command(flatten)]
     pub(crate) coding: CodingArguments,
 }

@@ -101,6 +101,13 @@ impl Space {
         }
     }
 
+    pub(crate) fn delete_range(&self, batch: &mut WriteBatch, range: impl cairndb::KeyRange) {
+        match &self.keyspace {
+            None => batch.delete_range(range),
+            Some(keyspace) => batch.delete_range_in(keyspace, range),
+        }
+    }
+
     pub(crate) fn compact(&self, range: impl cairndb::KeyRange) -> cairndb::Result<()> {
         match &self.keyspace {
             None => self.db.compact_range(range),

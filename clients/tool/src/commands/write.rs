@@ -13,6 +13,7 @@ use crate::coding::Coding;
 use crate::database::{open_with, options_for};
 use crate::failure::{Failure, Result};
 use crate::place::StorePlace;
+use crate::range::Range;
 use crate::space::Space;
 use crate::store::Access;
 
@@ -39,6 +40,7 @@ pub(super) fn put(arguments: &Put) -> Result<()> {
             let options = options_for(path).create_if_missing(arguments.create);
             write(path, &options, keyspace, |space, batch| {
                 space.put(batch, &key, &value);
+                Ok(())
             })
         }
         StorePlace::Url(url) => {
@@ -68,7 +70,7 @@ fn read_value(source: impl Read, name: &str) -> Result<Vec<u8>> {
     Ok(value)
 }
 
-/// Deletes keys.
+/// Deletes keys, or a range of them.
 pub(super) fn delete(arguments: &Delete) -> Result<()> {
     let coding = Coding::from(arguments.coding);
     let (place, keys) = arguments.place()?;
@@ -76,10 +78,16 @@ pub(super) fn delete(arguments: &Delete) -> Result<()> {
         StorePlace::Directory(path, keyspace) => {
             let keys = keys.into_iter().map(|key| coding.decode("key", key));
             let keys = keys.collect::<Result<Vec<_>>>()?;
+            let range = Range::read(&arguments.range, coding)?;
             write(path, &options_for(path), keyspace, |space, batch| {
                 for key in &keys {
                     space.delete(batch, key);
                 }
+                if !range.is_all() {
+                    range.check(&space.order(path))?;
+                    space.delete_range(batch, range.bounds());
+                }
+                Ok(())
             })
         }
         StorePlace::Url(url) => {
@@ -97,11 +105,11 @@ fn write(
     path: &Path,
     options: &cairndb::Options,
     keyspace: Option<&str>,
-    fill: impl FnOnce(&Space, &mut WriteBatch),
+    fill: impl FnOnce(&Space, &mut WriteBatch) -> Result<()>,
 ) -> Result<()> {
     let db = open_with(path, options)?;
     let mut batch = WriteBatch::new();
-    fill(&Space::of(&db, path, keyspace)?, &mut batch);
+    fill(&Space::of(&db, path, keyspace)?, &mut batch)?;
     let durable = WriteOptions::new().durability(Durability::Sync);
     let written = db.write_with(&batch, &durable).and_then(|()| db.close());
     written.map_err(Failure::of(path))

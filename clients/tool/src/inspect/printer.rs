@@ -55,6 +55,7 @@ fn word(kind: Kind) -> &'static str {
         Kind::Delete => "delete",
         Kind::Merge => "merge",
         Kind::Pointer => "pointer",
+        Kind::RangeDelete => "delete_range",
     }
 }
 
@@ -96,7 +97,7 @@ impl Printer {
     }
 
     /// Prints an entry of a table or of a record: sequence number, kind, key and value, with tabs
-    /// between them. A tombstone has no value.
+    /// between them. A tombstone has no value; a range has its end, if any, in place of one.
     pub(super) fn entry(&mut self, seq: u64, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
         let place = (kind == Kind::Pointer).then(|| Pointer::decode(value).ok());
         let place = place.flatten();
@@ -105,6 +106,8 @@ impl Printer {
             let row = row.text("kind", word(kind)).bytes("key", key);
             return match (kind, place) {
                 (Kind::Delete, _) => self.row(2, &row),
+                (Kind::RangeDelete, _) if value.is_empty() => self.row(2, &row),
+                (Kind::RangeDelete, _) => self.row(2, &row.bytes("end", value)),
                 (_, None) => self.row(2, &row.bytes("value", value)),
                 (_, Some(place)) => {
                     let row = row.text("value_file", name::value(place.file));
@@ -118,6 +121,7 @@ impl Printer {
         coding.append(key, &mut line);
         match (kind, place) {
             (Kind::Delete, _) => {}
+            (Kind::RangeDelete, _) if value.is_empty() => {}
             (_, None) => {
                 line.push(b'\t');
                 coding.append(value, &mut line);

@@ -72,10 +72,11 @@ pub(super) fn table_row<'a>(kind: &'static str, table: &'a TableRecord) -> Row<'
         .number("seq_max", table.seq_max)
         .bytes("first", &table.smallest)
         .bytes("last", &table.largest);
-    let row = match table.section {
+    let row = match table.ranges_applied {
         0 => row,
-        section => row.number("section", section.into()),
+        applied => row.number("ranges_applied", applied),
     };
+    let row = with_section(row, table.section);
     let large: u64 = table.value_refs.iter().map(|(_, bytes)| bytes).sum();
     let row = match large {
         0 => row,
@@ -85,6 +86,13 @@ pub(super) fn table_row<'a>(kind: &'static str, table: &'a TableRecord) -> Row<'
         return row.text("values", "stored raw until the database is idle");
     }
     row
+}
+
+fn with_section(row: Row<'_>, section: u8) -> Row<'_> {
+    match section {
+        0 => row,
+        section => row.number("section", section.into()),
+    }
 }
 
 fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<()> {
@@ -114,6 +122,7 @@ fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<()> {
     append_segments(edit, &mut rows);
     append_values(edit, &mut rows);
     append_keyspaces(edit, &mut rows);
+    append_ranges(edit, &mut rows);
     if let Some(close) = &edit.clean_close {
         rows.push(Row::new("clean_close").number("last_seq", close.last_seq));
         rows.extend(close.log_ends.iter().map(|(segment, end)| {
@@ -144,6 +153,18 @@ fn append_keyspaces(edit: &VersionEdit, rows: &mut Vec<Row<'_>>) {
     rows.extend(
         dropped.map(|number| Row::new("dropped_keyspace").number("number", (*number).into())),
     );
+}
+
+fn append_ranges<'a>(edit: &'a VersionEdit, rows: &mut Vec<Row<'a>>) {
+    for range in &edit.deleted_ranges {
+        let row = Row::new("deleted_range").number("seq", range.seq);
+        let row = row.bytes("first", &range.start);
+        let row = match &*range.end {
+            [] => row,
+            end => row.bytes("end", end),
+        };
+        rows.push(with_section(row, range.section));
+    }
 }
 
 fn append_segments(edit: &VersionEdit, rows: &mut Vec<Row<'_>>) {

@@ -104,6 +104,46 @@ fn the_log_is_printed_record_by_record() {
     db.close().unwrap();
 }
 
+#[test]
+fn deleted_ranges_are_printed() {
+    let parent = &*home();
+    let (live, copy) = (parent.join("live"), parent.join("copy"));
+    let db = Db::open(&live).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.put(b"b", b"1").unwrap();
+    db.flush().unwrap();
+    // Keeps what the ranges hide, and so the ranges.
+    let held = db.snapshot();
+    db.delete_range("b".."d").unwrap();
+    db.delete_range("c"..).unwrap();
+    copy_files(&live, &copy);
+    let text = cairn("log", &copy, &["--entries"]).done();
+    assert_has(
+        &text,
+        &["\n    3 delete_range b\td\n", "\n    4 delete_range c\n"],
+    );
+    let json = cairn("log", &copy, &["--json", "--entries"]).done();
+    let entries = rows(&json, "entry");
+    let range = entries.iter().find(|row| row["seq"] == 3).unwrap();
+    assert_eq!([&range["key"], &range["end"]], ["b", "d"], "{json}");
+    db.flush().unwrap();
+    let flushed = parent.join("flushed");
+    copy_files(&live, &flushed);
+    let json = cairn("manifest", &flushed, &["--json"]).done();
+    let ranges = rows(&json, "deleted_range");
+    assert_eq!(ranges.len(), 2, "{json}");
+    // From `c` on the second one hides all that the first one does.
+    assert_eq!(
+        [&ranges[0]["first"], &ranges[0]["end"]],
+        ["b", "c"],
+        "{json}"
+    );
+    assert_eq!(ranges[1]["first"], "c");
+    assert!(ranges[1]["end"].is_null(), "{json}");
+    drop(held);
+    db.close().unwrap();
+}
+
 fn copy_files(from: &Path, to: &Path) {
     std::fs::create_dir(to).unwrap();
     for (name, bytes) in files(from) {

@@ -6,7 +6,7 @@ use cairndb::Db;
 use serde_json::Value;
 
 use super::{NONE, cairn, cairn_with, json, numbers};
-use crate::{assert_has, files, home, place, write_leveldb, write_table};
+use crate::{assert_has, files, home, open_reverse, place, read, write_leveldb, write_table};
 
 #[test]
 fn help_documents_the_exit_codes() {
@@ -72,6 +72,56 @@ fn four_puts_of_a_key_are_one_entry_and_four_stored_versions() {
         let expected = format!("{versions} stored versions in ");
         assert!(text.starts_with(&expected), "{text}");
     }
+}
+
+#[test]
+fn delete_takes_ranges_which_all_commands_honour() {
+    let parent = &*home();
+    let at = |name: &str| parent.join(name);
+    let path = &at("db");
+    write_table(path, numbers(1000));
+    for range in [
+        &["--from", "00100", "--to", "00300"][..],
+        &["--prefix", "005"],
+        &["--from", "303939393939", "--hex"],
+        &["--from", "b", "--to", "a"],
+    ] {
+        cairn("delete", path, range).done();
+    }
+    cairn("put", path, &["00550", "new"]).done();
+    let count = |path: &Path| cairn("count", path, NONE).done();
+    assert_eq!(count(path), "701\n");
+    assert_eq!(cairn("count", path, &["--prefix", "005"]).done(), "1\n");
+    cairn("dump", path, &[at("dumped")]).done();
+    cairn("load", &at("loaded"), &[at("dumped")]).done();
+    cairn("repair", path, &[at("repaired")]).done();
+    cairn("checkpoint", path, &[at("copied")]).done();
+    let url = |name: &str| format!("file:{}", at(name).display());
+    cairn("copy", url("db").as_ref(), &[url("moved")]).done();
+    for name in ["loaded", "repaired", "copied", "moved"] {
+        assert_eq!(read(&at(name)), read(path), "{name}");
+    }
+    let csv = cairn("export", path, &["--format=csv"]).done();
+    assert_eq!(csv.lines().count(), 1 + 701);
+    cairn("delete", path, &["--prefix="]).done();
+    assert_eq!(count(path), "0\n");
+}
+
+#[test]
+fn a_range_is_not_deleted_with_keys_nor_in_another_order() {
+    let path = &*home();
+    open_reverse(path, "rev:leveldb.BytewiseComparator")
+        .close()
+        .unwrap();
+    for key in ["a", "b", "c"] {
+        cairn("put", path, &[key, ""]).done();
+    }
+    cairn("delete", path, &["--prefix", "a"]).failed(2, &["--prefix needs bytewise"]);
+    cairn("delete", path, &["a", "--from", "b"]).failed(2, &["cannot be used with"]);
+    let store = format!("--store=file:{}", path.display());
+    cairn("delete", "--from=a".as_ref(), &[store]).failed(2, &["cannot be used with"]);
+    cairn("delete", path, &["--from", "b", "--to", "a"]).done();
+    assert_eq!(cairn("scan", path, NONE).done(), "c\t\na\t\n");
 }
 
 #[test]

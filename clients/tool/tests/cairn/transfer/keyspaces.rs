@@ -36,6 +36,9 @@ fn commands_work_in_one_keyspace() {
     cairn(at, "get @from --keyspace=fruit a").failed(1, &["a"]);
     cairn(at, "delete @from --keyspace=fruit apple a").done();
     assert_eq!(cairn(at, "count @from --keyspace=fruit").done(), "1\n");
+    cairn(at, "delete @from --keyspace=sums --from a --to b").done();
+    assert_eq!(cairn(at, "count @from --keyspace=sums").done(), "0\n");
+    cairn(at, "put @from --keyspace=sums a 12345678").done();
     cairn(at, "compact @from --keyspace=fruit").done();
     assert_eq!(cairn(at, "get @from a").done(), "default\n");
     for line in ["verify @from", "stats @from"] {
