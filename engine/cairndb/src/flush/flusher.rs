@@ -282,15 +282,7 @@ impl Flusher {
                 continue;
             }
             let next = self.write_section(taken, section, &spans, defers);
-            let next = next.inspect_err(|_| {
-                if let Some(written) = &written {
-                    written.discard(&*self.base.dir);
-                }
-            })?;
-            written = Some(match written {
-                Some(before) => before.and(next),
-                None => next,
-            });
+            written = Some(Outcome::followed_by(written, next, &*self.base.dir)?);
         }
         let mut outcome = written.expect("the default section is always written");
         self.disk.installer.open_for_readers(&mut outcome);

@@ -71,6 +71,25 @@ impl Outcome {
         self.with_dead(next.dead)
     }
 
+    /// Returns the outcome of the steps so far, to which `next` is added.
+    ///
+    /// # Errors
+    /// That of `next`; the tables of the steps before it are then removed.
+    pub(crate) fn followed_by(
+        before: Option<Outcome>,
+        next: Result<Outcome>,
+        dir: &dyn Dir,
+    ) -> Result<Outcome> {
+        match (before, next) {
+            (Some(before), Ok(next)) => Ok(before.and(next)),
+            (Some(before), Err(error)) => {
+                before.discard(dir);
+                Err(error)
+            }
+            (None, next) => next,
+        }
+    }
+
     /// Adds bytes that became dead.
     fn with_dead(mut self, dead: BTreeMap<u64, u64>) -> Outcome {
         for (file, bytes) in dead {

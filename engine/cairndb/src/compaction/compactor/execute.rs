@@ -222,15 +222,7 @@ impl Compactor {
         let mut written: Option<Outcome> = None;
         for section in plan.sections().filter(|section| keys.reach(*section)) {
             let next = self.compact_section(plan, section, &keys, halves);
-            let next = next.inspect_err(|_| {
-                if let Some(written) = &written {
-                    written.discard(&*self.base.dir);
-                }
-            })?;
-            written = Some(match written {
-                Some(before) => before.and(next),
-                None => next,
-            });
+            written = Some(Outcome::followed_by(written, next, &*self.base.dir)?);
         }
         Ok(written.expect("a plan has inputs, and a half begins at one of their keys"))
     }
