@@ -89,7 +89,7 @@ pub(crate) fn one(db: &Db, batch: &WriteBatch, options: WriteOptions) -> Result<
     }
 }
 
-/// Writes `batch` through a transaction, which reads back each of its own writes.
+/// Writes `batch` through a transaction, which reads back each of its writes.
 pub(crate) fn as_transaction(
     db: &Db,
     batch: &WriteBatch,

@@ -109,7 +109,7 @@ class Keyspace(_Keyspace, Reader, MutableMapping[bytes, bytes]):
 
     def clear(self) -> None:
         """Remove all entries, in constant time."""
-        # From the first one, which in an order of its own need not be the empty key.
+        # From the first one, which with a comparator need not be the empty key.
         for key in self.range(limit=1).keys().take_list(1):
             self.delete_range(key)
 

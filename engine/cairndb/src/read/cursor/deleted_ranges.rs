@@ -1,6 +1,6 @@
 //! Deleted ranges, as a cursor meets them.
 //!
-//! A cursor has the map of its own sequence number. It asks for the range of a key only where it
+//! A cursor has the map of its sequence number. It asks for the range of a key only where it
 //! has left the last stretch without ranges, so a scan between two ranges pays for one comparison
 //! an entry, and in a window for none.
 

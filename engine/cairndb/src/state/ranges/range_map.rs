@@ -1,7 +1,7 @@
 //! A map from keys to the newest deletion that covers them: ranges that ascend and do not overlap.
 //!
 //! The map is persistent: adding a deletion copies the few ranges around its ends and shares all
-//! others, so each reader keeps the map of its own moment. A deletion replaces whatever it covers,
+//! others, so each reader keeps the map of its moment. A deletion replaces whatever it covers,
 //! because it is newer, so a map has at most two ranges more than it had additions, and far fewer
 //! if they overlap.
 //!
