@@ -11,7 +11,10 @@ use crate::options::{Registered, components};
 
 /// Checks a database. See `cairndb.verify`.
 #[pyfunction]
-#[pyo3(signature = (path, *, comparator=None, merge_operator=None, comparators=Vec::new(), merge_operators=Vec::new(), progress=None))]
+#[pyo3(signature = (
+    path, *, comparator=None, merge_operator=None, comparators=Vec::new(),
+    merge_operators=Vec::new(), progress=None
+))]
 pub(crate) fn verify<'py>(
     py: Python<'py>,
     path: PathArgument,
@@ -36,7 +39,10 @@ pub(crate) fn verify<'py>(
 
 /// Repairs a database. See `cairndb.repair`. Returns whether it is complete, the text and the JSON.
 #[pyfunction]
-#[pyo3(signature = (source, target, *, dry_run=false, include_unnamed=false, comparator=None, merge_operator=None, comparators=Vec::new(), merge_operators=Vec::new(), progress=None))]
+#[pyo3(signature = (
+    source, target, *, dry_run=false, include_unnamed=false, comparator=None,
+    merge_operator=None, comparators=Vec::new(), merge_operators=Vec::new(), progress=None
+))]
 pub(crate) fn repair(
     py: Python<'_>,
     source: PathArgument,
