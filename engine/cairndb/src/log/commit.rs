@@ -47,13 +47,15 @@ pub(crate) struct MemtableValues {
     pub(crate) bytes: u64,
 }
 
-/// Ranges deleted since the last seal.
+/// What entries of the mutable memtable refer to or stand for.
 #[derive(Debug, Default)]
-struct MemtableRanges {
-    /// Oldest first.
-    list: Vec<(Section, Deleted)>,
+struct MemtableNotes {
+    /// The value files referred to by pointers.
+    values: MemtableValues,
+    /// Deleted ranges, oldest first.
+    ranges: Vec<(Section, Deleted)>,
     /// Number of those that readers know.
-    known: usize,
+    known_ranges: usize,
 }
 
 /// Large values that were appended to value files.
@@ -86,9 +88,7 @@ pub(crate) struct Commit {
     logged_values: LoggedValues,
     /// First segment that holds a record of the mutable memtable.
     pub(crate) memtable_segment: Option<u64>,
-    /// Value files referred to by the pointers of the mutable memtable.
-    memtable_values: MemtableValues,
-    memtable_ranges: MemtableRanges,
+    notes: MemtableNotes,
     pub(crate) appended_values: AppendedValues,
     /// Last sequence number assigned.
     pub(crate) last_seq: SeqNo,
@@ -160,8 +160,7 @@ impl Commit {
             at: 0,
             logged_values,
             memtable_segment: None,
-            memtable_values: MemtableValues::default(),
-            memtable_ranges: MemtableRanges::default(),
+            notes: MemtableNotes::default(),
             appended_values: AppendedValues::default(),
             last_seq,
             gap: 0,
@@ -296,12 +295,13 @@ impl Commit {
             "a memtable holds only writes before its seal"
         );
         self.writers = writers;
+        let notes = std::mem::take(&mut self.notes);
         SealedMemtable {
             mem: std::mem::replace(&mut self.mutable, mutable),
             logged: std::mem::take(&mut self.logged_values.bytes),
             first_segment: self.memtable_segment.take(),
-            values: std::mem::take(&mut self.memtable_values),
-            ranges: std::mem::take(&mut self.memtable_ranges).list,
+            values: notes.values,
+            ranges: notes.ranges,
         }
     }
 
@@ -323,30 +323,26 @@ impl Commit {
 
     /// Returns the deleted ranges that readers do not know yet, and that they must know before the
     /// write is published.
-    #[inline]
     pub(crate) fn take_new_ranges(&mut self) -> &[(Section, Deleted)] {
-        let MemtableRanges { list, known } = &mut self.memtable_ranges;
-        let before = std::mem::replace(known, list.len());
-        &list[before..]
+        let notes = &mut self.notes;
+        let before = std::mem::replace(&mut notes.known_ranges, notes.ranges.len());
+        &notes.ranges[before..]
     }
 
     /// Returns the ranges deleted since the last seal, oldest first.
     pub(crate) fn memtable_ranges(&self) -> &[(Section, Deleted)] {
-        &self.memtable_ranges.list
+        &self.notes.ranges
     }
 
     /// Returns the first value file referred to by a pointer in flight or in the mutable memtable.
     pub(crate) fn first_values(&self) -> Option<u64> {
         let in_flight = self.appended_values.in_flight.keys().next().copied();
-        in_flight
-            .into_iter()
-            .chain(self.memtable_values.first)
-            .min()
+        in_flight.into_iter().chain(self.notes.values.first).min()
     }
 
     /// Returns the number of bytes of the large values that the mutable memtable points to.
     pub(crate) fn value_bytes(&self) -> u64 {
-        self.memtable_values.bytes
+        self.notes.values.bytes
     }
 
     /// Appends `payload` to the log. After an error nothing has been applied, and the segment is

@@ -184,108 +184,77 @@ pub(crate) fn newest(
     seq: SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Newest> {
-    if view.readers.ranges.any() {
-        return newest_in_ranges(view, key, seq, out);
-    }
-    newest_since::<false>(view, context, key, (0, seq), out)
+    newest_after(view, context, key, seq, || deleted_at(view, key, seq), out)
 }
 
-/// Like [`newest`], while there are deleted ranges.
-#[cold]
-#[inline(never)]
-fn newest_in_ranges(view: &View, key: &[u8], seq: SeqNo, out: &mut Vec<u8>) -> Result<Newest> {
-    let since = view
-        .readers
-        .ranges
-        .covering(&view.context().order, key, seq);
-    newest_after(view, key, (since, seq), out)
-}
-
-/// Like [`newest`], for a key whose range was deleted at the first of two sequence numbers.
-#[inline(never)]
-pub(crate) fn newest_after(
-    view: &View,
-    key: &[u8],
-    (since, seq): (SeqNo, SeqNo),
-    out: &mut Vec<u8>,
-) -> Result<Newest> {
-    newest_since::<true>(view, view.context(), key, (since, seq), out)
-}
-
-/// Like [`newest_after`] if `RANGES`; otherwise no range is deleted.
+/// Like [`newest`]. `deleted` returns the sequence number of the newest deletion of the key's range,
+/// 0 without one. It is called only for a key that is found, so that others cost nothing.
 #[expect(clippy::inline_always, reason = "see `newest`")]
 #[inline(always)]
-fn newest_since<const RANGES: bool>(
+pub(crate) fn newest_after(
     view: &View,
     context: &ReadContext,
     key: &[u8],
-    (since, seq): (SeqNo, SeqNo),
+    seq: SeqNo,
+    deleted: impl Fn() -> SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Newest> {
     view.note_read();
-    let at = PointRead::<RANGES> {
-        key,
-        hash: context.order.hash(key),
-        since,
-        seq,
-    };
+    let hash = context.order.hash(key);
     for part in &view.immutables {
-        part.prefetch(at.hash);
+        part.prefetch(hash);
     }
     // The memtable of an idle database is empty, and its hash index is not in a near cache.
     if view.mutable.has_begun()
-        && let Some(newest) = newest_in_memtable(&view.mutable, 0, &at, out)?
+        && let Some(newest) = newest_in_memtable((0, &view.mutable), key, hash, seq, &deleted, out)?
     {
         return Ok(newest);
     }
-    for (index, part) in view.immutables.iter().enumerate() {
-        if let Some(newest) = newest_in_memtable(part, 1 + index, &at, out)? {
+    for (at, part) in view.immutables.iter().enumerate() {
+        if let Some(newest) = newest_in_memtable((1 + at, part), key, hash, seq, &deleted, out)? {
             return Ok(newest);
         }
     }
     if let [run] = view.version.runs.as_slice() {
         let table = run.tables().get(run.find(&context.order, key));
         let found = match table {
-            Some(table) => newest_in_table(table, view.memtable_count(), &at, out)?,
+            Some(table) => {
+                let source = view.memtable_count();
+                newest_in_table((source, table), key, hash, seq, &deleted, out)?
+            }
             None => None,
         };
         return Ok(found.unwrap_or(Newest::Missing));
     }
-    newest_in_runs(view, context, &at, out)
-}
-
-/// A key, and the sequence numbers at which it is looked up.
-struct PointRead<'k, const RANGES: bool> {
-    key: &'k [u8],
-    hash: u64,
-    /// Sequence number of the newest deletion of the key's range, which hides older versions.
-    since: SeqNo,
-    seq: SeqNo,
+    newest_in_runs(view, key, hash, seq, deleted, out)
 }
 
 /// Like [`newest`], but for several runs.
 #[inline(never)]
-fn newest_in_runs<const RANGES: bool>(
+fn newest_in_runs(
     view: &View,
-    context: &ReadContext,
-    read: &PointRead<'_, RANGES>,
+    key: &[u8],
+    hash: u64,
+    seq: SeqNo,
+    deleted: impl Fn() -> SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Newest> {
+    let order = &view.context().order;
     if view.version.runs.len() > 1 {
         view.note_several();
     }
     for (chunk, runs) in view.version.runs.chunks(RUNS_ASKED).enumerate() {
         let mut tables = [None; RUNS_ASKED];
         for (table, run) in tables.iter_mut().zip(runs) {
-            *table = run.tables().get(run.find(&context.order, read.key));
+            *table = run.tables().get(run.find(order, key));
             if let Some(table) = table {
-                table.prefetch_filter(read.hash);
+                table.prefetch_filter(hash);
             }
         }
         for (at, table) in tables.iter().enumerate() {
             let Some(table) = table else { continue };
             let source = view.memtable_count() + chunk * RUNS_ASKED + at;
-            if let Some(newest) = newest_in_table(table, source, read, out)? {
+            if let Some(newest) = newest_in_table((source, table), key, hash, seq, &deleted, out)? {
                 return Ok(newest);
             }
         }
@@ -293,51 +262,73 @@ fn newest_in_runs<const RANGES: bool>(
     Ok(Newest::Missing)
 }
 
-/// Searches one memtable, source number `source` of the view.
+/// Searches one memtable, with its source number in the view.
 #[inline]
-fn newest_in_memtable<const RANGES: bool>(
-    part: &Memtable,
-    source: usize,
-    read: &PointRead<'_, RANGES>,
+fn newest_in_memtable(
+    (source, part): (usize, &Memtable),
+    key: &[u8],
+    hash: u64,
+    seq: SeqNo,
+    deleted: &impl Fn() -> SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Option<Newest>> {
-    let Some(entry) = part.get(read.key, read.hash, read.seq)? else {
+    let Some(entry) = part.get(key, hash, seq)? else {
         return Ok(None);
     };
-    if RANGES && entry.seq < read.since {
+    let since = deleted();
+    if entry.seq < since {
         return Ok(Some(Newest::Missing));
     }
     out.extend_from_slice(entry.value);
     let operand = Operand {
         source,
         seq: entry.seq,
-        since: read.since,
+        since,
         goes_on: true,
     };
     Ok(Some(Newest::of(entry.kind, operand)))
 }
 
-/// Searches one table, part of source number `source`.
+/// Searches one table, with the source number of its run.
 #[inline]
-fn newest_in_table<const RANGES: bool>(
-    table: &TableHandle,
-    source: usize,
-    read: &PointRead<'_, RANGES>,
+fn newest_in_table(
+    (source, table): (usize, &TableHandle),
+    key: &[u8],
+    hash: u64,
+    seq: SeqNo,
+    deleted: &impl Fn() -> SeqNo,
     out: &mut Vec<u8>,
 ) -> Result<Option<Newest>> {
-    let found = table.table()?.get(read.key, read.hash, read.seq, out)?;
+    let found = table.table()?.get(key, hash, seq, out)?;
     Ok(found.map(|found| {
-        if RANGES && table.deleted_before(found.seq(), read.since) {
+        let since = deleted();
+        if since > 0 && table.deleted_before(found.seq(), since) {
             return Newest::Missing;
         }
         let operand = Operand {
             source,
             seq: found.seq(),
-            since: read.since,
+            since,
             goes_on: found.goes_on(),
         };
         Newest::of(found.kind(), operand)
     }))
+}
+
+/// Returns the sequence number up to `seq` of the newest deletion of the range of `key`; 0 without
+/// one.
+#[inline]
+fn deleted_at(view: &View, key: &[u8], seq: SeqNo) -> SeqNo {
+    #[cold]
+    #[inline(never)]
+    fn covering(view: &View, key: &[u8], seq: SeqNo) -> SeqNo {
+        let order = &view.context().order;
+        view.readers.ranges.covering(order, key, seq)
+    }
+    if view.readers.ranges.any() {
+        return covering(view, key, seq);
+    }
+    0
 }
 
 /// Returns sources over everything in a view, newest first.

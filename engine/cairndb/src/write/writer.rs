@@ -339,7 +339,9 @@ impl Writer {
             None => commit.apply(payload, appended),
         };
         unwound.0 = None;
-        self.base.note_ranges(commit.take_new_ranges());
+        if let Payload::Many(_) = payload {
+            self.base.note_ranges(commit.take_new_ranges());
+        }
         self.acknowledge(commit, last, durability)
     }
 

@@ -9,11 +9,11 @@ use cairndb_format::batch::{BatchWriter, Entry, OwnEntries};
 use cairndb_format::value_file::Pointer;
 use cairndb_mem::{Borrowed, MemWriter};
 
-use super::{Appended, Commit, MemtableValues};
+use super::{Appended, Commit, MemtableNotes};
 use crate::log::payload::Payload;
 use crate::state::memtables::MemWriters;
 use crate::state::ranges::Deleted;
-use crate::state::sections::{Section, StoredKey};
+use crate::state::sections::StoredKey;
 
 /// Number of log bytes of an entry in addition to key and value: its kind and their lengths.
 const FRAME_BYTES: usize = 3;
@@ -62,8 +62,7 @@ fn borrow_value(
 struct Inserter<'a> {
     writers: &'a mut MemWriters,
     last_seq: &'a mut SeqNo,
-    values: &'a mut MemtableValues,
-    ranges: &'a mut Vec<(Section, Deleted)>,
+    notes: &'a mut MemtableNotes,
 }
 
 impl Inserter<'_> {
@@ -78,33 +77,47 @@ impl Inserter<'_> {
         borrowed: Option<Borrowed<'_>>,
     ) {
         *self.last_seq += 1;
-        if kind == Kind::Pointer {
-            self.note_pointer(value);
-        } else if kind == Kind::RangeDelete {
-            return self.delete_range(key, value);
-        }
         let (seq, writer) = (*self.last_seq, self.writers.of(key.section));
+        if matches!(kind, Kind::Pointer | Kind::RangeDelete) {
+            return self.notes.insert(writer, seq, kind, key, value);
+        }
         match borrowed {
             Some(borrowed) => writer.insert_logged(seq, kind, key.bytes, value, borrowed),
             None => writer.insert(seq, kind, key.bytes, value),
         }
     }
+}
+
+impl MemtableNotes {
+    /// Inserts an entry of which more than the memtable must know.
+    #[cold]
+    #[inline(never)]
+    fn insert(
+        &mut self,
+        writer: &mut MemWriter,
+        seq: SeqNo,
+        kind: Kind,
+        key: StoredKey<'_>,
+        value: &[u8],
+    ) {
+        if kind == Kind::Pointer {
+            self.note_pointer(value);
+            writer.insert(seq, kind, key.bytes, value);
+        } else {
+            self.delete_range(writer, seq, key, value);
+        }
+    }
 
     /// Deletes the range from `key` to before `end`. A tombstone of the first key stands for it in
     /// the memtable, which is thereby flushed like any other.
-    #[cold]
-    fn delete_range(&mut self, key: StoredKey<'_>, end: &[u8]) {
-        let seq = *self.last_seq;
-        let writer = self.writers.of(key.section);
+    fn delete_range(&mut self, writer: &mut MemWriter, seq: SeqNo, key: StoredKey<'_>, end: &[u8]) {
         let range = Deleted::new(key.bytes, end, seq);
-        if !range.reaches(writer.table().order(), key.bytes) {
-            return;
+        if range.reaches(writer.table().order(), key.bytes) {
+            writer.insert(seq, Kind::Delete, key.bytes, &[]);
+            self.ranges.push((key.section, range));
         }
-        writer.insert(seq, Kind::Delete, key.bytes, &[]);
-        self.ranges.push((key.section, range));
     }
 
-    #[cold]
     fn note_pointer(&mut self, pointer: &[u8]) {
         let (file, bytes) =
             Pointer::decode(pointer).map_or((0, 0), |pointer| (pointer.file.0, pointer.len));
@@ -129,8 +142,7 @@ impl Commit {
                 let mut inserts = Inserter {
                     writers: &mut self.writers,
                     last_seq: &mut self.last_seq,
-                    values: &mut self.memtable_values,
-                    ranges: &mut self.memtable_ranges.list,
+                    notes: &mut self.notes,
                 };
                 inserts.insert(*kind, *key, value, borrow_value(region, end, value.len()));
             }
@@ -202,8 +214,7 @@ impl Commit {
         let mut inserts = Inserter {
             writers: &mut self.writers,
             last_seq: &mut self.last_seq,
-            values: &mut self.memtable_values,
-            ranges: &mut self.memtable_ranges.list,
+            notes: &mut self.notes,
         };
         let (logged, is_logged) = (&mut self.logged_values, parts.appended.is_some());
         loop {

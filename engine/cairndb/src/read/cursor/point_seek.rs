@@ -58,9 +58,12 @@ fn found(
 ) -> Result<bool> {
     let value = entry.value.own();
     value.clear();
-    let deleted = ranges.covering(&view.context().order, key);
-    let since = deleted.map_or(0, |range| range.seq);
-    let newest = newest_after(view, key, (since, seq), value)?;
+    let context = view.context();
+    let deleted = || {
+        let range = ranges.covering(&context.order, key);
+        range.map_or(0, |range| range.seq)
+    };
+    let newest = newest_after(view, context, key, seq, deleted, value)?;
     if !matches!(newest, Newest::Value) {
         return Ok(false);
     }
