@@ -174,7 +174,7 @@ impl Properties<'_> {
     }
 
     /// Returns the anonymous memory of each owner.
-    fn memory_by_owner(&self) -> [(&'static str, u64); 6] {
+    fn memory_by_owner(&self) -> [(&'static str, u64); 7] {
         let pinned = self.base.versions.pinned_bytes();
         let state = self.base.versions.lock();
         let tables: usize = state
@@ -182,12 +182,15 @@ impl Properties<'_> {
             .tables()
             .map(|table| table.memory_bytes())
             .sum();
+        let ranges = state.ranges.iter().map(|section| section.newest());
+        let ranges: usize = ranges.map(|map| map.memory_bytes()).sum();
         [
             ("mutable", state.mutable.allocated_bytes() as u64),
             ("sealed", state.immutable_bytes() as u64),
             ("pooled", self.pool.bytes() as u64),
             ("page_cache", self.cache.bytes() as u64),
             ("tables", tables as u64),
+            ("ranges", ranges as u64),
             ("pinned", pinned as u64),
         ]
     }

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{Order, Result, SeqNo};
+use cairndb_base::{Order, Result};
 use cairndb_files::guarded;
 use cairndb_mem::Memtable;
 
@@ -308,13 +308,18 @@ impl Flusher {
         let last = taken.immutables.iter().map(|it| it.mem.seq_max()).max();
         // Older deletions are of older entries only.
         let map_at = |seq| {
-            let until = deleted.clone().take_while(|(_, range)| range.seq <= seq);
-            Some(until.fold(RangeMap::default(), |map, (_, range)| {
-                map.with(order, range.clone())
-            }))
+            let mut map = RangeMap::default();
+            for (_, range) in deleted.clone().take_while(|(_, range)| range.seq <= seq) {
+                map.add(order, range.clone());
+            }
+            map
         };
-        let ranges = |snapshots: &[SeqNo]| JobRanges::new(snapshots, last.unwrap_or(0), map_at);
-        let rules = self.base.rules(section, taken.bottom, values, None, ranges);
+        let snapshots = self.base.readable_at();
+        let ranges = JobRanges::new(&snapshots, last.unwrap_or(0), map_at);
+        let readers = (snapshots, ranges);
+        let rules = self
+            .base
+            .rules(section, taken.bottom, values, None, readers);
         let mut output = self.base.output(section);
         output.table_bytes = self.disk.reserve.table_bytes();
         if defers {

@@ -55,22 +55,22 @@ pub(crate) struct JobRanges {
 
 impl JobRanges {
     /// Returns the ranges for a job over entries up to `last`, up to which `map_at` returns the map
-    /// of a moment. Returns `None` if that has one for a later moment only.
+    /// of a moment.
     pub(crate) fn new(
         snapshots: &[SeqNo],
         last: SeqNo,
-        map_at: impl Fn(SeqNo) -> Option<RangeMap>,
-    ) -> Option<JobRanges> {
+        map_at: impl Fn(SeqNo) -> RangeMap,
+    ) -> JobRanges {
         let maps = snapshots.iter().map(|seq| map_at((*seq).min(last)));
-        let mut maps = maps.collect::<Option<Vec<_>>>()?;
+        let mut maps: Vec<_> = maps.collect();
         if maps.iter().all(RangeMap::is_empty) {
             maps.clear();
         }
         let oldest = snapshots.first().copied().unwrap_or(0);
-        Some(JobRanges {
+        JobRanges {
             maps,
             applied: oldest.min(last),
-        })
+        }
     }
 }
 

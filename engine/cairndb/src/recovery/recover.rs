@@ -161,8 +161,7 @@ impl Folded {
         for range in &self.deleted_ranges {
             let section = Section::of_table(range.section);
             let range = Deleted::new(&range.start, &range.end, range.seq);
-            let map = maps.get_mut(section);
-            *map = map.with_read(&orders[section], range)?;
+            maps.get_mut(section).add_read(&orders[section], range)?;
         }
         Ok(maps)
     }

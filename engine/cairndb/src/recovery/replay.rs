@@ -160,8 +160,7 @@ impl Replay<'_> {
                 return Ok(());
             }
             self.insert(seq, Kind::Delete, key, &[])?;
-            let map = self.recovered.ranges.get_mut(section);
-            *map = map.with(order, range);
+            self.recovered.ranges.get_mut(section).add(order, range);
             return Ok(());
         }
         if entry.kind == Kind::Pointer && !self.settings.read_only {

@@ -136,8 +136,6 @@ impl Runner {
         true
     }
 
-    /// Returns whether a flush of the mutable memtable would free more than an idle database may
-    /// keep.
     /// Returns whether the mutable memtable has deleted ranges that hide entries of tables.
     fn deletes_ranges(&self, commit: &Commit) -> bool {
         if commit.memtable_ranges().is_empty() {
@@ -151,6 +149,8 @@ impl Runner {
         })
     }
 
+    /// Returns whether a flush of the mutable memtable would free more than an idle database may
+    /// keep.
     fn keeps_space(&self) -> bool {
         let (views, version, mem, written, in_memtables, hidden, unmovable) = {
             let mut commit = self.disk.log.lock();

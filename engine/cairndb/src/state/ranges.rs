@@ -80,7 +80,7 @@ impl RangeDeletions {
             newest.until = new.seq;
             newest.map.clone()
         });
-        let before = before.unwrap_or_else(|| {
+        let mut map = before.unwrap_or_else(|| {
             let map = RangeMap::default();
             moments.push(Moment {
                 from: 0,
@@ -93,10 +93,11 @@ impl RangeDeletions {
         // next one, which must be published.
         moments.retain(|moment| moment.until > published || needed(moment.from, moment.until));
         let from = new.seq;
+        map.add(order, new);
         moments.push(Moment {
             from,
             until: SEQ_MAX,
-            map: before.with(order, new),
+            map,
         });
         self.moments.store(Arc::new(moments));
         self.any.store(true, Ordering::Release);

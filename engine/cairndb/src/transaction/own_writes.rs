@@ -178,8 +178,8 @@ impl OwnWrites {
         let section = Section::of_entry(&entry);
         let range = Deleted::new(entry.key, entry.value, u64::from(op) + 1);
         self.ranges_before.push((op, self.ranges.clone()));
-        let map = self.ranges[section].with(&self.orders[section], range);
-        *self.ranges.get_mut(section) = map;
+        let map = self.ranges.get_mut(section);
+        map.add(&self.orders[section], range);
         Ok(())
     }
 

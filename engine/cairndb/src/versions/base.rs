@@ -185,23 +185,17 @@ impl Base {
         })
     }
 
-    /// Returns the rules of a job over keys of `section` up to `end`.
+    /// Returns the rules of a job over keys of `section` up to `end`, for readers at `snapshots`.
     pub(crate) fn rules(
         &self,
         section: Section,
         bottom: bool,
         values: Arc<Values>,
         end: Option<Vec<u8>>,
-        ranges: impl Fn(&[SeqNo]) -> Option<JobRanges>,
+        (snapshots, ranges): (Vec<SeqNo>, JobRanges),
     ) -> Rules {
         // Before the keyspaces are read: a drop in between is then noticed.
         let drops = self.keyspaces.drops();
-        let (snapshots, ranges) = loop {
-            let snapshots = self.readable_at();
-            if let Some(ranges) = ranges(&snapshots) {
-                break (snapshots, ranges);
-            }
-        };
         Rules {
             snapshots,
             bottom,
@@ -214,23 +208,21 @@ impl Base {
         }
     }
 
-    /// Returns the deleted ranges that a compaction applies, for readers at `snapshots`.
-    pub(crate) fn flushed_ranges(
-        &self,
-        section: Section,
-        snapshots: &[SeqNo],
-    ) -> Option<JobRanges> {
+    /// Returns the sequence numbers of readers, and the deleted ranges that a compaction applies.
+    pub(crate) fn flushed_ranges(&self, section: Section) -> (Vec<SeqNo>, JobRanges) {
+        // Under the lock no deletion is added, so the map of each snapshot is there.
         let state = self.versions.lock();
-        let (last, live) = (state.flushed_seq, Arc::clone(&state.ranges[section]));
-        let map = state.version.ranges[section].clone();
-        drop(state);
-        JobRanges::new(snapshots, last, |seq| {
+        let (snapshots, last) = (self.readable_at(), state.flushed_seq);
+        let ranges = JobRanges::new(&snapshots, last, |seq| {
             if seq == last {
-                return Some(map.clone());
+                return state.version.ranges[section].clone();
             }
-            let (map, exact) = live.at(seq);
-            exact.then_some(map)
-        })
+            let (map, exact) = state.ranges[section].at(seq);
+            assert!(exact, "a snapshot keeps the deleted ranges of its moment");
+            map
+        });
+        drop(state);
+        (snapshots, ranges)
     }
 
     /// Returns how tables of `section` are written.

@@ -125,8 +125,8 @@ impl Installer {
                 .chain(immutable.values.first);
             flushed.first_values = first.min();
             for (section, range) in immutable.ranges {
-                let map = version.ranges.get_mut(section);
-                *map = map.with(&self.base.opener.orders[section], range);
+                let order = &self.base.opener.orders[section];
+                version.ranges.get_mut(section).add(order, range);
             }
         }
         state.flushed_seq = state.flushed_seq.max(flushed.last_seq);

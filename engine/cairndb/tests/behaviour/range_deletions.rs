@@ -8,6 +8,7 @@ use cairndb::{
     Comparator, Db, ErrorKind, Isolation, KeyspaceOptions, TransactionOptions, WriteBatch,
 };
 
+use crate::counting::Counting;
 use crate::{mem_db, noise, stat, stepped};
 
 fn key(n: u64) -> Vec<u8> {
@@ -64,6 +65,51 @@ fn a_cursor_passes_a_range_in_a_few_steps() {
         assert!(
             passed < 50,
             "flushed {flushed}, newer {newer}: {passed} passed"
+        );
+    }
+}
+
+/// The comparisons with which a cursor passes a range grow as the logarithm of what it covers.
+#[test]
+fn a_range_is_passed_in_logarithmic_steps() {
+    let comparisons = |covered: u64, flushed: bool| {
+        let counting = Arc::new(Counting::default());
+        let options = stepped().memory_budget(64 << 20);
+        let comparator = Arc::clone(&counting) as Arc<dyn Comparator>;
+        let db = options.comparator(comparator).open("/db").unwrap();
+        fill(&db, 0, covered + 20, 10);
+        if flushed {
+            db.flush().unwrap();
+        }
+        db.delete_range(key(10)..key(covered + 10)).unwrap();
+        let mut cursor = db.cursor();
+        let mut steps = 0;
+        let forward = counting.of(|| {
+            cursor.seek(&key(5)).unwrap();
+            while cursor.valid() {
+                steps += 1;
+                cursor.next().unwrap();
+            }
+        });
+        let backward = counting.of(|| {
+            cursor.seek_for_prev(&key(covered + 14)).unwrap();
+            while cursor.valid() {
+                steps += 1;
+                cursor.prev().unwrap();
+            }
+        });
+        assert_eq!(steps, 15 + 15, "{covered} {flushed}");
+        (forward, backward)
+    };
+    for flushed in [true, false] {
+        let few = comparisons(1 << 9, flushed);
+        // All entries are still in one memtable.
+        let many = comparisons(1 << 13, flushed);
+        // Four doublings; each direction searches at most three times.
+        let (forward, backward) = (many.0.saturating_sub(few.0), many.1.saturating_sub(few.1));
+        assert!(
+            forward <= 4 * 6 && backward <= 4 * 6,
+            "{flushed}: {few:?} {many:?}"
         );
     }
 }

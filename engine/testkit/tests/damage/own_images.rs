@@ -94,6 +94,15 @@ impl Builder {
         self.model.commit();
     }
 
+    fn delete_range(&mut self, keys: Range<&[u8]>) {
+        self.db.delete_range(keys.clone()).unwrap();
+        let gone: Vec<_> = self.model.stories.keys().cloned().collect();
+        for key in gone.iter().filter(|key| keys.contains(&&key[..])) {
+            self.model.delete(key);
+        }
+        self.model.commit();
+    }
+
     fn merge(&mut self, key: &[u8], operand: &[u8]) {
         self.db.merge(key, operand).unwrap();
         self.model.merge(key, operand);
@@ -142,6 +151,7 @@ impl Builder {
         for n in (0..40u32).step_by(3) {
             self.delete(format!("{n:016}").as_bytes());
         }
+        self.delete_range(b"0000000000000045"..b"0000000000000065");
     }
 
     /// Returns a value that no other write has: it begins with the key and the number of the write.
@@ -165,6 +175,11 @@ impl Builder {
             let number = self.random.below(space);
             let key = format!("key{number:05}");
             let (key, len) = match self.random.below(20) {
+                0..3 if number.is_multiple_of(10) => {
+                    let end = format!("key{:05}", number + 1 + number % 7);
+                    self.delete_range(key.as_bytes()..end.as_bytes());
+                    continue;
+                }
                 0..3 => {
                     self.delete(key.as_bytes());
                     continue;

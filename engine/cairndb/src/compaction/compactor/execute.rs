@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use cairndb_base::{Error, ErrorKind, Result, SeqNo, watch};
+use cairndb_base::{Error, ErrorKind, Result, watch};
 use cairndb_env::sync::{Condvar, Mutex, MutexGuard};
 use cairndb_env::{Join, Priority};
 use cairndb_files::{Relocate, guarded};
@@ -328,10 +328,10 @@ impl Compactor {
         let files = refs.map(|(file, _)| *file).collect();
         let values = self.base.versions.view().version.values_among(&files);
         let end = Keys::within(keys.end.as_ref(), section);
-        let ranges = |snapshots: &[SeqNo]| self.base.flushed_ranges(section, snapshots);
+        let readers = self.base.flushed_ranges(section);
         let rules = self
             .base
-            .rules(section, plan.bottom, Arc::new(values), end.clone(), ranges);
+            .rules(section, plan.bottom, Arc::new(values), end.clone(), readers);
         let limits = BoundLimits {
             before: end,
             ..plan.limits(&self.base.opener.orders, section)

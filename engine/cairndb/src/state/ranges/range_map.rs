@@ -41,11 +41,6 @@ impl Deleted {
             .as_ref()
             .is_none_or(|end| order.compare(key, end).is_lt())
     }
-
-    /// Returns whether the range ends after `other`, which may have no end.
-    fn ends_after(&self, order: &Order, other: Option<&[u8]>) -> bool {
-        other.is_some_and(|other| self.reaches(order, other))
-    }
 }
 
 /// Deleted ranges, in key order.
@@ -145,23 +140,19 @@ impl RangeMap {
         before.filter(|range| range.reaches(order, key))
     }
 
-    /// Returns the map after `new`, which is newer than every range in it and not empty. Costs a
-    /// copy of the ranges in the chunks of its ends, and of the list of chunks.
-    #[must_use]
-    pub(crate) fn with(&self, order: &Order, new: Deleted) -> RangeMap {
+    /// Adds `new`, which is newer than every range in the map and not empty. Costs a copy of the
+    /// ranges in the chunks of its ends and, if the map is shared, of the list of chunks.
+    pub(crate) fn add(&mut self, order: &Order, new: Deleted) {
         let first = self.chunks_until(order, &new.start).saturating_sub(1);
-        let last = match &new.end {
+        let until = match &new.end {
             Some(end) => self.chunks_until(order, end),
             None => self.chunks().len(),
         };
-        let last = last.max(first).min(self.chunks().len());
+        // The chunk in which the range ends; it may be the one in which it starts.
+        let last = until.saturating_sub(1).max(first);
+        let chunk_at = |at: usize| self.chunks().get(at).map_or(&[][..], |chunk| chunk);
         let mut ranges = Vec::with_capacity(CHUNK + 3);
-        for range in self
-            .chunks()
-            .get(first)
-            .into_iter()
-            .flat_map(|it| it.iter())
-        {
+        for range in chunk_at(first) {
             if order.compare(&range.start, &new.start).is_ge() {
                 break;
             }
@@ -173,38 +164,40 @@ impl RangeMap {
         }
         let end = new.end.clone();
         ranges.push(new);
-        let tail = last.checked_sub(1).map_or(first, |last| last.max(first));
-        for range in self.chunks().get(tail).into_iter().flat_map(|it| it.iter()) {
-            let Some(end) = end
-                .as_ref()
-                .filter(|end| range.ends_after(order, Some(end)))
-            else {
-                continue;
-            };
-            let mut kept = range.clone();
-            if order.compare(&range.start, end).is_lt() {
-                kept.start = Arc::clone(end);
+        if let Some(end) = end {
+            for range in chunk_at(last).iter().filter(|it| it.reaches(order, &end)) {
+                let mut kept = range.clone();
+                if order.compare(&range.start, &end).is_lt() {
+                    kept.start = Arc::clone(&end);
+                }
+                ranges.push(kept);
             }
-            ranges.push(kept);
         }
         let pieces = ranges.len().div_ceil(CHUNK);
-        let size = ranges.len().div_ceil(pieces);
-        let through = (tail + 1).min(self.chunks().len());
-        let before = self.chunks()[..first].iter().cloned();
-        let made = ranges.chunks(size).map(Arc::from);
-        let after = self.chunks()[through..].iter().cloned();
-        RangeMap::from_chunks(before.chain(made).chain(after).collect())
+        let made = ranges.chunks(ranges.len().div_ceil(pieces)).map(Arc::from);
+        let chunks = Arc::make_mut(self.chunks.get_or_insert_default());
+        chunks.splice(first..(last + 1).min(chunks.len()), made);
     }
 
-    /// Like [`RangeMap::with`], for a range that was read from a file.
+    /// Like [`RangeMap::add`], for a range that was read from a file.
     ///
     /// # Errors
     /// `Corruption` if the range is empty.
-    pub(crate) fn with_read(&self, order: &Order, read: Deleted) -> Result<RangeMap> {
+    pub(crate) fn add_read(&mut self, order: &Order, read: Deleted) -> Result<()> {
         if read.reaches(order, &read.start) {
-            return Ok(self.with(order, read));
+            self.add(order, read);
+            return Ok(());
         }
         Err(Error::corruption("a deleted range ends before it starts"))
+    }
+
+    /// Returns the number of bytes in memory, as if no key were shared.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let key_bytes = |key: &Arc<[u8]>| key.len() + 2 * size_of::<usize>();
+        let bytes = |range: &Deleted| {
+            size_of::<Deleted>() + key_bytes(&range.start) + range.end.as_ref().map_or(0, key_bytes)
+        };
+        self.iter().map(bytes).sum()
     }
 
     /// Returns the map without the ranges for which `ended` is true.
@@ -237,9 +230,8 @@ mod tests {
                 let from = random.index(255);
                 let to = (from + 1 + random.index(wide)).min(256);
                 let end = if to == 256 { Vec::new() } else { key(to) };
-                let (map, array) = moments.last().unwrap();
-                let map = map.with(&order, Deleted::new(&key(from), &end, seq));
-                let mut array = array.clone();
+                let (mut map, mut array) = moments.last().unwrap().clone();
+                map.add(&order, Deleted::new(&key(from), &end, seq));
                 array[from..to].fill(seq);
                 moments.push((map, array));
             }
