@@ -135,6 +135,15 @@ impl Store for Db {
         written(Db::delete_with(self, key, &write_options(options)))
     }
 
+    fn delete_range_with(&self, scan: &Scan, options: &CallOptions) -> Result<()> {
+        LIMITS.check_range(scan)?;
+        written(Db::delete_range_with(
+            self,
+            scan.bounds(),
+            &write_options(options),
+        ))
+    }
+
     fn write_with(&self, batch: &Batch, options: &CallOptions) -> Result<()> {
         batch.check()?;
         if batch.is_empty() {

@@ -1,8 +1,10 @@
 //! What a store can hold and promises: values that a program reads before it writes.
 
+use std::ops::Bound;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::scan::Scan;
 
 /// Protection of the transactions of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,6 +95,20 @@ impl Limits {
             return Ok(());
         }
         Err(exceeded("key_bytes", self.key_bytes, key.len()).key(key))
+    }
+
+    /// Checks the lengths of the ends of a range.
+    ///
+    /// # Errors
+    /// `LimitExceeded` if one is too long; it names the end.
+    pub fn check_range(&self, scan: &Scan) -> Result<()> {
+        let (lower, upper) = scan.bounds();
+        for end in [lower, upper] {
+            if let Bound::Included(key) | Bound::Excluded(key) = end {
+                self.check_key(key)?;
+            }
+        }
+        Ok(())
     }
 
     /// Checks the lengths of a key and its value.

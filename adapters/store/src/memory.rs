@@ -85,6 +85,10 @@ impl Store for MemoryStore {
         Store::delete_with(&self.0, key, options)
     }
 
+    fn delete_range_with(&self, scan: &Scan, options: &CallOptions) -> Result<()> {
+        Store::delete_range_with(&self.0, scan, options)
+    }
+
     fn write_with(&self, batch: &Batch, options: &CallOptions) -> Result<()> {
         Store::write_with(&self.0, batch, options)
     }

@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Engine;
 use crate::options::CallOptions;
 use crate::read::{Read, Snapshot};
+use crate::scan::Scan;
 use crate::transaction::{OpenTransaction, Transaction};
 
 /// Number of attempts of a transaction. Each failed one means that another writer was successful,
@@ -20,8 +21,8 @@ pub const ATTEMPTS_MAX: u32 = 1000;
 ///
 /// Reads are described at [`Read`], transactions at [`Transaction`]. For writes:
 ///
-/// * **Atomic.** A put, delete, batch, compare-and-set or commit takes effect at one moment,
-///   completely or not at all, also if the client or a server dies.
+/// * **Atomic.** A put, delete, deleted range, batch, compare-and-set or commit takes effect at one
+///   moment, completely or not at all, also if the client or a server dies.
 /// * **Durable.** When the call has returned, the write survives the death of the process, and
 ///   more according to [`CallOptions::durability`] or the engine's configuration.
 /// * **Visible.** When the call has returned, every read that begins later sees it.
@@ -68,6 +69,16 @@ pub trait Store: Read + Send + Sync {
     /// # Errors
     /// Same as [`Store::write_with`].
     fn delete_with(&self, key: &[u8], options: &CallOptions) -> Result<()>;
+
+    /// Removes all keys in the range of `scan`, whose direction and limit are ignored. A range whose
+    /// end is not after its start has no key.
+    ///
+    /// Cost: constant in an embedded database; elsewhere one round trip, and the engine removes key
+    /// by key. It is no part of transactions and batches.
+    ///
+    /// # Errors
+    /// Same as [`Store::write_with`]; `NotSupported` (TiKV, which deletes no range atomically).
+    fn delete_range_with(&self, scan: &Scan, options: &CallOptions) -> Result<()>;
 
     /// Applies `batch` atomically. Of several writes of one key, the last one counts. An empty
     /// batch changes nothing, but is refused by a closed store like any other.
@@ -160,6 +171,14 @@ pub trait Store: Read + Send + Sync {
     /// Same as [`Store::write_with`].
     fn delete(&self, key: &[u8]) -> Result<()> {
         self.delete_with(key, &CallOptions::new())
+    }
+
+    /// Same as [`Store::delete_range_with`] with default options.
+    ///
+    /// # Errors
+    /// Same as [`Store::delete_range_with`].
+    fn delete_range(&self, scan: &Scan) -> Result<()> {
+        self.delete_range_with(scan, &CallOptions::new())
     }
 
     /// Same as [`Store::write_with`] with default options.

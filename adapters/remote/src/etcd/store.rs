@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cairndb_store::{Batch, CallOptions, Engine, Isolation, Result, Scan, Value};
-use etcd_client::{Compare, CompareOp, Txn, TxnOp};
+use cairndb_store::{Batch, CallOptions, Engine, Isolation, Result, Scan, Value, Window};
+use etcd_client::{Compare, CompareOp, DeleteOptions, Txn, TxnOp};
 
 use crate::etcd::cluster::{Call, Cluster, Effect};
 use crate::etcd::keys::Prefix;
@@ -160,6 +160,33 @@ impl AsyncStore for EtcdStore {
             let full = &self.shared.prefix.full(key);
             let call = |mut kv: etcd_client::KvClient| -> Call<'_, _> {
                 Box::pin(async move { kv.delete(full.clone(), None).await })
+            };
+            self.shared
+                .cluster
+                .ask(Effect::Writes, options, call)
+                .await?;
+            Ok(())
+        })
+    }
+
+    fn delete_range_with<'a>(
+        &'a self,
+        scan: &'a Scan,
+        options: &'a CallOptions,
+    ) -> Pending<'a, ()> {
+        Box::pin(async move {
+            LIMITS.check_range(scan)?;
+            let window = Window::of(scan);
+            self.shared.cluster.check_open()?;
+            if window.is_empty() {
+                return Ok(());
+            }
+            let (start, end) = &self.shared.prefix.range(&window);
+            let call = |mut kv: etcd_client::KvClient| -> Call<'_, _> {
+                Box::pin(async move {
+                    let range = DeleteOptions::new().with_range(end.clone());
+                    kv.delete(start.clone(), Some(range)).await
+                })
             };
             self.shared
                 .cluster

@@ -100,6 +100,11 @@ pub trait AsyncStore: AsyncRead {
     /// Removes `key`. Errors as [`cairndb_store::Store::write_with`].
     fn delete_with<'a>(&'a self, key: &'a [u8], options: &'a CallOptions) -> Pending<'a, ()>;
 
+    /// Removes all keys in the range of `scan`. Errors as
+    /// [`cairndb_store::Store::delete_range_with`].
+    fn delete_range_with<'a>(&'a self, scan: &'a Scan, options: &'a CallOptions)
+    -> Pending<'a, ()>;
+
     /// Applies `batch` atomically. Errors as [`cairndb_store::Store::write_with`].
     fn write_with<'a>(&'a self, batch: &'a Batch, options: &'a CallOptions) -> Pending<'a, ()>;
 
@@ -187,6 +192,11 @@ pub trait AsyncStoreExt: AsyncStore {
     /// Same as [`AsyncStore::delete_with`] with default options.
     fn delete<'a>(&'a self, key: &'a [u8]) -> Pending<'a, ()> {
         self.delete_with(key, &DEFAULT)
+    }
+
+    /// Same as [`AsyncStore::delete_range_with`] with default options.
+    fn delete_range<'a>(&'a self, scan: &'a Scan) -> Pending<'a, ()> {
+        self.delete_range_with(scan, &DEFAULT)
     }
 
     /// Same as [`AsyncStore::write_with`] with default options.

@@ -201,6 +201,11 @@ impl Store for Blocking {
         self.driver.wait(self.store.delete_with(key, options))
     }
 
+    fn delete_range_with(&self, scan: &Scan, options: &CallOptions) -> Result<()> {
+        self.driver
+            .wait(self.store.delete_range_with(scan, options))
+    }
+
     fn write_with(&self, batch: &Batch, options: &CallOptions) -> Result<()> {
         self.driver.wait(self.store.write_with(batch, options))
     }

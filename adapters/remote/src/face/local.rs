@@ -199,6 +199,15 @@ impl AsyncStore for Local {
         self.write(move |store| store.delete_with(&key, &options))
     }
 
+    fn delete_range_with<'a>(
+        &'a self,
+        scan: &'a Scan,
+        options: &'a CallOptions,
+    ) -> Pending<'a, ()> {
+        let (scan, options) = (scan.clone(), *options);
+        self.write(move |store| store.delete_range_with(&scan, &options))
+    }
+
     fn write_with<'a>(&'a self, batch: &'a Batch, options: &'a CallOptions) -> Pending<'a, ()> {
         let (batch, options) = (batch.clone(), *options);
         self.write(move |store| store.write_with(&batch, &options))
@@ -407,7 +416,7 @@ impl AsyncScan for TransactionScan {
 mod tests {
     use std::task::{Context, Poll, Waker};
 
-    use cairndb_store::{Batch, CallOptions, ErrorKind, MemoryStore, Result};
+    use cairndb_store::{Batch, CallOptions, ErrorKind, MemoryStore, Result, Scan};
     use parking_lot::Mutex;
 
     use super::{Arc, AsyncRead, AsyncStore, AsyncTransaction, Local, LocalTransaction, Pending};
@@ -442,6 +451,10 @@ mod tests {
         let unknown = ErrorKind::OutcomeUnknown;
         assert_eq!(kind(store.put_with(b"a", b"1", &options)), unknown);
         assert_eq!(kind(store.delete_with(b"a", &options)), unknown);
+        assert_eq!(
+            kind(store.delete_range_with(&Scan::all(), &options)),
+            unknown
+        );
         assert_eq!(kind(store.write_with(&batch, &options)), unknown);
         let set = store.compare_and_set_with(b"a", None, Some(b"1"), &options);
         assert_eq!(kind(set), unknown);

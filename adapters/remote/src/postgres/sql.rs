@@ -16,6 +16,10 @@ pub(super) enum Sql {
     Delete,
     PutMany,
     DeleteMany,
+    /// Of all keys from one on.
+    DeleteUp,
+    /// Of all keys from one up to another.
+    DeleteUpTo,
     InsertIfAbsent,
     ReplaceIfEqual,
     DeleteIfEqual,
@@ -73,10 +77,7 @@ impl Sql {
             Sql::MultiGet => format!("SELECT k, v FROM {table} WHERE k = ANY($1)"),
             // Of one row, the answer says whether it was written.
             Sql::Put => format!("INSERT INTO {table} (k, v) VALUES ($1, $2) {upsert}"),
-            Sql::Delete => complete(
-                &format!("DELETE FROM {table} WHERE k = $1"),
-                &format!("SELECT count(*) FROM {table} WHERE k = $1"),
-            ),
+            Sql::Delete => delete(table, "k = $1"),
             Sql::PutMany => complete(
                 &format!(
                     "INSERT INTO {table} (k, v) SELECT * FROM unnest($1::bytea[], $2::bytea[]) \
@@ -84,10 +85,9 @@ impl Sql {
                 ),
                 "cardinality($1)",
             ),
-            Sql::DeleteMany => complete(
-                &format!("DELETE FROM {table} WHERE k = ANY($1)"),
-                &format!("SELECT count(*) FROM {table} WHERE k = ANY($1)"),
-            ),
+            Sql::DeleteMany => delete(table, "k = ANY($1)"),
+            Sql::DeleteUp => delete(table, "k >= $1"),
+            Sql::DeleteUpTo => delete(table, "k >= $1 AND k < $2"),
             Sql::InsertIfAbsent => complete(
                 &format!("INSERT INTO {table} (k, v) VALUES ($1, $2) ON CONFLICT (k) DO NOTHING"),
                 &format!("SELECT 1 - count(*) FROM {table} WHERE k = $1"),
@@ -96,10 +96,7 @@ impl Sql {
                 &format!("UPDATE {table} SET v = $3 WHERE k = $1 AND v = $2"),
                 &format!("SELECT count(*) FROM {table} WHERE k = $1 AND v = $2"),
             ),
-            Sql::DeleteIfEqual => complete(
-                &format!("DELETE FROM {table} WHERE k = $1 AND v = $2"),
-                &format!("SELECT count(*) FROM {table} WHERE k = $1 AND v = $2"),
-            ),
+            Sql::DeleteIfEqual => delete(table, "k = $1 AND v = $2"),
             Sql::Few(rows) => {
                 let (condition, order) = rows.text();
                 format!("SELECT k, v FROM {table} WHERE {condition} ORDER BY {order} LIMIT $2")
@@ -120,9 +117,11 @@ impl Sql {
     /// Returns the types of the parameters, so that preparing needs no catalogue look-up.
     pub(super) const fn types(self) -> &'static [Type] {
         match self {
-            Sql::Look | Sql::Get | Sql::Delete => &[Type::BYTEA],
+            Sql::Look | Sql::Get | Sql::Delete | Sql::DeleteUp => &[Type::BYTEA],
             Sql::MultiGet | Sql::DeleteMany => &[Type::BYTEA_ARRAY],
-            Sql::Put | Sql::InsertIfAbsent | Sql::DeleteIfEqual => &[Type::BYTEA, Type::BYTEA],
+            Sql::Put | Sql::InsertIfAbsent | Sql::DeleteIfEqual | Sql::DeleteUpTo => {
+                &[Type::BYTEA, Type::BYTEA]
+            }
             Sql::PutMany => &[Type::BYTEA_ARRAY, Type::BYTEA_ARRAY],
             Sql::ReplaceIfEqual => &[Type::BYTEA, Type::BYTEA, Type::BYTEA],
             Sql::Few(rows) | Sql::Page(rows) => rows.types(),
@@ -141,6 +140,14 @@ fn complete(write: &str, expected: &str) -> String {
     format!(
         "WITH done AS ({write} RETURNING 1) SELECT 1 FROM done \
          HAVING count(*) / (count(*) = ({expected}))::int > 0"
+    )
+}
+
+/// Returns a statement that deletes all rows of `table` with `condition`.
+fn delete(table: &str, condition: &str) -> String {
+    complete(
+        &format!("DELETE FROM {table} WHERE {condition}"),
+        &format!("SELECT count(*) FROM {table} WHERE {condition}"),
     )
 }
 
@@ -178,6 +185,8 @@ mod tests {
             Sql::Delete,
             Sql::PutMany,
             Sql::DeleteMany,
+            Sql::DeleteUp,
+            Sql::DeleteUpTo,
             Sql::InsertIfAbsent,
             Sql::ReplaceIfEqual,
             Sql::DeleteIfEqual,

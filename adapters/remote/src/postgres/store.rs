@@ -168,6 +168,25 @@ impl AsyncStore for PostgresStore {
         })
     }
 
+    fn delete_range_with<'a>(
+        &'a self,
+        scan: &'a Scan,
+        options: &'a CallOptions,
+    ) -> Pending<'a, ()> {
+        Box::pin(async move {
+            LIMITS.check_range(scan)?;
+            let (start, end) = scan.window();
+            match &end {
+                Some(end) => {
+                    let parameters: Parameters<'_> = vec![&start, end];
+                    self.execute(Sql::DeleteUpTo, parameters, options).await?
+                }
+                None => self.execute(Sql::DeleteUp, vec![&start], options).await?,
+            };
+            Ok(())
+        })
+    }
+
     fn write_with<'a>(&'a self, batch: &'a Batch, options: &'a CallOptions) -> Pending<'a, ()> {
         Box::pin(async move {
             let own = own_writes(batch)?;

@@ -335,6 +335,18 @@ impl AsyncStore for TikvStore {
         })
     }
 
+    fn delete_range_with<'a>(&'a self, _: &'a Scan, _: &'a CallOptions) -> Pending<'a, ()> {
+        // The servers delete a range only outside transactions, and then without regard to
+        // concurrent compare-and-sets, which is why the client refuses it in raw mode.
+        Box::pin(async move {
+            self.closed.check()?;
+            Err(Error::new(
+                ErrorKind::NotSupported,
+                "TiKV deletes no range atomically; delete the keys that a scan returns",
+            ))
+        })
+    }
+
     fn write_with<'a>(&'a self, batch: &'a Batch, options: &'a CallOptions) -> Pending<'a, ()> {
         Box::pin(async move {
             let own = last_writes(batch, &LIMITS)?;

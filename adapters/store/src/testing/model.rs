@@ -148,11 +148,12 @@ impl Run<'_> {
                 self.store.put(&key, &value)?;
                 self.expected.insert(key, value);
             }
-            55..63 => {
+            55..62 => {
                 let key = self.key();
                 self.store.delete(&key)?;
                 self.expected.remove(&key);
             }
+            62 => self.delete_range()?,
             63..73 => self.batch()?,
             73..82 => self.compare_and_set()?,
             82..86 => self.keep_snapshot()?,
@@ -247,6 +248,16 @@ impl Run<'_> {
         let reader: &dyn Snapshot = &*snapshot;
         self.read(Some((reader, &expected)))?;
         self.snapshots.push((snapshot, expected));
+        Ok(())
+    }
+
+    fn delete_range(&mut self) -> Result<()> {
+        let scan = self.scan();
+        match self.store.delete_range(&scan) {
+            Ok(()) => self.expected.retain(|key, _| !scan.contains(key)),
+            Err(error) if error.kind() == ErrorKind::NotSupported => {}
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 

@@ -1,9 +1,11 @@
 //! Puts, gets and deletes of single keys.
 
+use std::ops::Bound;
+
 use crate::error::ErrorKind;
 use crate::options::{CallOptions, Durability};
 use crate::scan::Scan;
-use crate::testing::steps::{checks, fill, refused, text};
+use crate::testing::steps::{checks, fill, listed, refused, text};
 
 checks! {
     fn an_empty_store_has_no_key(store) {
@@ -51,6 +53,33 @@ checks! {
         store.delete(b"a")?;
         store.put(b"a", b"2")?;
         assert_eq!(text(store, "a")?, "2");
+    }
+    fn a_deleted_range_has_its_start_and_not_its_end(store) {
+        let all = [("", "0"), ("a", "1"), ("b", "2"), ("b\0", "3"), ("c", "4"), ("d", "5")];
+        for (scan, left) in [
+            (Scan::range("a".."c"), "=0 c=4 d=5"),
+            (Scan::range("b"..="c").reverse().limit(1), "=0 a=1 d=5"),
+            (Scan::range((Bound::Excluded("b"), Bound::Unbounded)), "=0 a=1 b=2"),
+            (Scan::range(.."b"), "b=2 b\\x00=3 c=4 d=5"),
+            (Scan::prefix(b"b"), "=0 a=1 c=4 d=5"),
+            (Scan::range("c".."a"), "=0 a=1 b=2 b\\x00=3 c=4 d=5"),
+            (Scan::range("x"..), "=0 a=1 b=2 b\\x00=3 c=4 d=5"),
+            (Scan::all(), ""),
+        ] {
+            fill(store, &all)?;
+            if let Err(error) = store.delete_range(&scan) {
+                assert_eq!(error.kind(), ErrorKind::NotSupported);
+                return Ok(());
+            }
+            assert_eq!(listed(store, &Scan::all())?, left, "{scan:?}");
+            // A second time there is nothing to remove.
+            store.delete_range(&scan)?;
+        }
+        fill(store, &[("b", "6")])?;
+        assert_eq!(listed(store, &Scan::all())?, "b=6");
+        let long = vec![b'k'; store.engine().limits.key_bytes + 1];
+        let refusal = refused(store.delete_range(&Scan::range(..long.as_slice())));
+        assert_eq!(refusal, ErrorKind::LimitExceeded);
     }
     fn keys_that_are_prefixes_of_others_are_separate(store) {
         fill(store, &[("a", "1"), ("ab", "2"), ("abc", "3")])?;
