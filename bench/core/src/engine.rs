@@ -106,6 +106,11 @@ pub trait Engine: Sync {
         false
     }
 
+    /// Returns whether one call deletes all keys of a range.
+    fn range_deletion(&self) -> bool {
+        false
+    }
+
     /// Returns where the store runs. Rows of a store outside this process are labelled, and not
     /// compared in costs of this machine.
     fn placement(&self) -> Placement {
@@ -266,6 +271,15 @@ pub trait Session {
     /// # Errors
     /// The engine's error.
     fn delete(&mut self, key: &[u8]) -> Result<(), Fault>;
+
+    /// Deletes all keys from `from` to before `to` with one call. Called only if
+    /// [`Engine::range_deletion`] is true.
+    ///
+    /// # Errors
+    /// The engine's error.
+    fn delete_range(&mut self, _from: &[u8], _to: &[u8]) -> Result<(), Fault> {
+        Err(lacks("deletion of ranges"))
+    }
 
     /// Calls `found` with the value of `key` if there is one. The bytes need not outlive the call.
     ///

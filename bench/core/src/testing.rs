@@ -98,6 +98,10 @@ impl<'e> Engine for &'e FaultyEngine {
         true
     }
 
+    fn range_deletion(&self) -> bool {
+        true
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.able
     }
@@ -240,6 +244,14 @@ impl Session for FaultySession<'_> {
         let key = self.stored(key);
         if !self.shows(Defect::KeepsDeleted) {
             self.with(|map| map.remove(&key));
+        }
+        Ok(())
+    }
+
+    fn delete_range(&mut self, from: &[u8], to: &[u8]) -> Result<(), Fault> {
+        let (from, to) = (self.stored(from), self.stored(to));
+        if !self.shows(Defect::KeepsDeleted) {
+            self.with(|map| map.retain(|key, _| *key < from || to <= *key));
         }
         Ok(())
     }
@@ -405,6 +417,7 @@ pub(crate) fn plan(db: &Path, num: u64, benchmarks: &[&str]) -> Plan {
         seed: 1000,
         readwritepercent: 90,
         mergereadpercent: 70,
+        ranges: 10,
         // Far more than other tests of this process can use at the same time.
         memory: Memory::split(1 << 30, false),
         compression: true,

@@ -415,6 +415,7 @@ fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
         batch_size: given.chosen("batch_size").unwrap_or(0),
         seek_nexts: given.count("seek_nexts"),
         keyspaces: small(given, "keyspaces"),
+        ranges: small(given, "ranges"),
         readwritepercent: small(given, "readwritepercent"),
         mergereadpercent: small(given, "mergereadpercent"),
         ..plan

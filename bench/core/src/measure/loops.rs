@@ -327,7 +327,9 @@ fn perform<S: Session>(
         Action::Extract => worker.extract(),
         Action::Stall => worker.stall(),
         Action::SyncBurst => worker.sync_burst(),
-        Action::Turns { pattern, .. } => worker.turns(pattern),
+        Action::Turns {
+            pattern, ranges, ..
+        } => worker.turns(pattern, ranges),
         Action::Scan { backward } => {
             *scan = Some(worker.scan(backward)?);
             Ok(String::new())
@@ -351,6 +353,7 @@ fn perform<S: Session>(
         Action::Ycsb(mix) => worker.ycsb(mix),
         Action::Open
         | Action::DropKeyspaces
+        | Action::DeleteRanges
         | Action::Compact
         | Action::Flush
         | Action::Wait

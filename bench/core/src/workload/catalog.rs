@@ -45,7 +45,22 @@ const fn codec(name: &'static str, codec: &'static str, decode: bool) -> Workloa
 }
 
 const fn turns(name: &'static str, pattern: Pattern, held: bool, about: &'static str) -> Workload {
-    row(name, Turns { pattern, held }, about).fresh().divided(2)
+    let turns = Turns {
+        pattern,
+        held,
+        ranges: false,
+    };
+    row(name, turns, about).fresh().divided(2)
+}
+
+const fn in_ranges(name: &'static str, pattern: Pattern) -> Workload {
+    let turns = Turns {
+        pattern,
+        held: false,
+        ranges: true,
+    };
+    let help = "the same, but each time delete all that is gone by now as one range";
+    row(name, turns, help).fresh().divided(2)
 }
 
 const fn held(name: &'static str, pattern: Pattern) -> Workload {
@@ -83,6 +98,8 @@ pub const CATALOG: &[Workload] = &[
     row("deleterandom", Delete(Random), "delete N keys in random order"),
     row("deletebatch", Delete(Unique),
         "delete N/2 keys in random order, each once, 1000 in a batch").batch().divided(2),
+    row("deleteranges", DeleteRanges,
+        "delete half of N keys as --ranges ranges, evenly spread; the time of one"),
     row("popfirst", Pop(End::First), "find and delete the first entry N/10 times").divided(10),
     row("poplast", Pop(End::Last), "find and delete the last entry N/10 times").divided(10),
     row("extract", Extract,
@@ -96,14 +113,17 @@ pub const CATALOG: &[Workload] = &[
     turns("queue", Pattern::Queue, false,
         "write N values, then N/2 times add one after the last, find and delete the first"),
     held("queueheld", Pattern::Queue),
+    in_ranges("queueranges", Pattern::Queue),
     turns("stack", Pattern::Stack, false,
         "write N values, then N/2 times add one after the last, find and delete the last, in \
          bursts of 1000"),
     held("stackheld", Pattern::Stack),
+    in_ranges("stackranges", Pattern::Stack),
     turns("window", Pattern::Window, false,
         "write N values, then N/2 times add one after the last, delete the first, read the first \
          10"),
     held("windowheld", Pattern::Window),
+    in_ranges("windowranges", Pattern::Window),
     turns("deleteall", Pattern::All, false,
         "write N values, delete all, then N/2 times write one elsewhere and seek the first"),
     held("deleteallheld", Pattern::All),

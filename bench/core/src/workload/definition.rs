@@ -99,6 +99,8 @@ pub enum Action {
         pattern: Pattern,
         /// Whether a cursor opened before the first deletion is held until the end.
         held: bool,
+        /// Whether a turn deletes all that is gone by now as one range.
+        ranges: bool,
     },
     /// One pass with a cursor.
     Scan {
@@ -133,6 +135,8 @@ pub enum Action {
     Open,
     /// Drops of all keyspaces.
     DropKeyspaces,
+    /// Deletions of ranges that have half of the keys, each with one call.
+    DeleteRanges,
     /// A manual compaction of the whole store.
     Compact,
     /// A flush of memory to tables or pages.
@@ -217,6 +221,7 @@ impl Workload {
                 | Action::SeekBeside(_)
                 | Action::Ycsb(_)
                 | Action::DropKeyspaces
+                | Action::DeleteRanges
         )
     }
 
@@ -225,7 +230,7 @@ impl Workload {
         match self.action {
             Action::Fill(_) | Action::Delete(_) => self.batch == 1,
             Action::Get(target) => !matches!(target, Target::Missing),
-            Action::Stall | Action::SyncBurst => false,
+            Action::Stall | Action::SyncBurst | Action::DeleteRanges => false,
             _ => self.is_event() || self.is_engineless(),
         }
     }
@@ -289,6 +294,7 @@ impl Workload {
             self.action,
             Action::Open
                 | Action::DropKeyspaces
+                | Action::DeleteRanges
                 | Action::Compact
                 | Action::Flush
                 | Action::Wait

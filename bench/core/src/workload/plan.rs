@@ -160,6 +160,8 @@ pub struct Plan {
     pub seek_nexts: u64,
     /// `--keyspaces`: a key is in the one at its index modulo their number; 0 for none with a name.
     pub keyspaces: u32,
+    /// `--ranges`.
+    pub ranges: u32,
     /// `--readwritepercent`.
     pub readwritepercent: u32,
     /// `--mergereadpercent`.

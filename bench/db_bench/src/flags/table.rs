@@ -117,6 +117,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "entries that seekrandom reads after each seek"),
     flag(DATA, "keyspaces", Number(0, 65_535), "0",
         "spread the keys in turns over this many named keyspaces; 0: all in the default one"),
+    flag(DATA, "ranges", Number(1, 1_000_000), "10", "ranges that deleteranges deletes"),
     flag(DATA, "readwritepercent", Number(0, 100), "90",
         "percentage of reads in readrandomwriterandom"),
     flag(DATA, "mergereadpercent", Number(0, 100), "70",

@@ -150,6 +150,8 @@ pub(crate) struct Section {
     pub(crate) seek_nexts: Option<u64>,
     /// Number of keyspaces that the keys are spread over; 0 by default.
     pub(crate) keyspaces: Option<u32>,
+    /// Number of ranges that `deleteranges` deletes; by default `--ranges`.
+    pub(crate) ranges: Option<u32>,
     pub(crate) data: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     pub(crate) variants: Vec<Spanned<String>>,

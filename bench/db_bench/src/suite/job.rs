@@ -286,6 +286,7 @@ impl Maker<'_> {
             distribution: distribution.or(base.distribution),
             seek_nexts: section.seek_nexts.unwrap_or(base.seek_nexts),
             keyspaces: inherited(chain, section, |it| it.keyspaces).unwrap_or(0),
+            ranges: inherited(chain, section, |it| it.ranges).unwrap_or(base.ranges),
             progress: false,
             ..base.clone()
         };

@@ -38,6 +38,10 @@ impl Engine for Cairn {
         true
     }
 
+    fn range_deletion(&self) -> bool {
+        true
+    }
+
     fn open(&self, dir: &Path, settings: &Settings) -> Result<CairnStore, Fault> {
         CairnStore::open(dir, settings)
     }

@@ -233,6 +233,11 @@ impl Session for CairnSession<'_> {
         deleted.map_err(|error| fault(&error))
     }
 
+    fn delete_range(&mut self, from: &[u8], to: &[u8]) -> Result<(), Fault> {
+        let deleted = self.db.delete_range(from..to);
+        deleted.map_err(|error| fault(&error))
+    }
+
     #[inline]
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
         if self.large {

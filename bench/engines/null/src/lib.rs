@@ -37,6 +37,10 @@ impl Engine for Null {
         true
     }
 
+    fn range_deletion(&self) -> bool {
+        true
+    }
+
     fn open(&self, _dir: &Path, settings: &Settings) -> Result<NullStore, Fault> {
         Ok(NullStore {
             key: vec![b'0'; settings.key_bytes],
@@ -101,6 +105,12 @@ impl<'s> Session for NullSession<'s> {
     #[inline]
     fn delete(&mut self, key: &[u8]) -> Result<(), Fault> {
         black_box(key);
+        Ok(())
+    }
+
+    #[inline]
+    fn delete_range(&mut self, from: &[u8], to: &[u8]) -> Result<(), Fault> {
+        black_box((from, to));
         Ok(())
     }
 

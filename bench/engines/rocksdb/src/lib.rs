@@ -35,4 +35,8 @@ engine_capi::engine! {
     fn keyspaces(&self) -> bool {
         true
     }
+
+    fn range_deletion(&self) -> bool {
+        true
+    }
 }

@@ -121,6 +121,27 @@ impl Session for RocksSession<'_> {
         self.database.api.outcome(error)
     }
 
+    fn delete_range(&mut self, from: &[u8], to: &[u8]) -> Result<(), Fault> {
+        let mut error = null_mut();
+        let (db, options, family) = (self.database.db, self.write_options, self.family);
+        let (first, end) = (from.as_ptr(), to.as_ptr());
+        let delete = self.database.api.delete_range_cf;
+        // SAFETY: lengths belong to live slices, which the library copies.
+        unsafe {
+            delete(
+                db,
+                options,
+                family,
+                first,
+                from.len(),
+                end,
+                to.len(),
+                &raw mut error,
+            );
+        };
+        self.database.api.outcome(error)
+    }
+
     #[inline]
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
         let api = self.database.api;

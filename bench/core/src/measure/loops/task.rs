@@ -133,6 +133,7 @@ impl Task<'_> {
             }
             Action::AcquireLoad | Action::Open => plan.num,
             Action::DropKeyspaces => plan.keyspaces as u64,
+            Action::DeleteRanges => plan.ranges as u64,
             _ => plan.reads,
         };
         let divided = count / workload.divisor;

@@ -9,6 +9,7 @@ use super::deletions::{Part, check};
 use crate::engine::{Cursor as _, Session};
 use crate::fault::Fault;
 use crate::workload::definition::Pattern;
+use crate::workload::key::KeyBuffer;
 use crate::workload::model::Word;
 use crate::workload::pool::ValueStream;
 
@@ -23,12 +24,13 @@ const TIME: Duration = Duration::from_secs(5);
 
 impl<S: Session> Worker<'_, S> {
     /// Executes turns until their number or their time is reached.
-    pub(super) fn turns(&mut self, pattern: Pattern) -> Result<String, Fault> {
+    pub(super) fn turns(&mut self, pattern: Pattern, ranges: bool) -> Result<String, Fault> {
         let task = self.task;
         let mut turns = Turns {
             pattern,
             part: Part::new(task, self.thread),
             values: self.values(),
+            ends: ranges.then(|| [(); 2].map(|()| task.pool.layout().buffer())),
             worker: self,
         };
         // Relaxed: read after the threads have ended.
@@ -58,6 +60,8 @@ struct Turns<'w, 't, S> {
     pattern: Pattern,
     part: Part,
     values: ValueStream<'t>,
+    /// Keys for the ends of deleted ranges; `None` if entries are deleted by their key.
+    ends: Option<[KeyBuffer; 2]>,
 }
 
 impl<S: Session> Turns<'_, '_, S> {
@@ -126,7 +130,16 @@ impl<S: Session> Turns<'_, '_, S> {
     }
 
     fn remove(&mut self, index: u64) -> Result<(), Fault> {
-        self.worker.write(index, Word::ABSENT, Session::delete)?;
+        let gone = match self.pattern {
+            Pattern::Stack => index..self.part.end,
+            _ => self.part.start..index + 1,
+        };
+        match &mut self.ends {
+            None => self.worker.write(index, Word::ABSENT, Session::delete)?,
+            Some([from, to]) => self.worker.write(index, Word::ABSENT, |session, _| {
+                session.delete_range(from.set(gone.start), to.set(gone.end))
+            })?,
+        }
         self.worker.meter.user_bytes += self.worker.key.len() as u64;
         Ok(())
     }

@@ -75,10 +75,18 @@ impl<E: Engine> Runner<'_, E> {
             Action::Extract => able.seek && able.batch,
             Action::Stall => able.batch,
             Action::SyncBurst => able.sync_later,
-            Action::Turns { pattern, held } => {
+            Action::Turns {
+                pattern,
+                held,
+                ranges,
+            } => {
                 let turns_back = pattern == Pattern::Stack;
-                able.seek && (able.reverse || !turns_back) && (able.snapshot || !held)
+                able.seek
+                    && (able.reverse || !turns_back)
+                    && (able.snapshot || !held)
+                    && (self.engine.range_deletion() || !ranges)
             }
+            Action::DeleteRanges => self.engine.range_deletion(),
             Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
             Action::Compact => able.compact,
             Action::Flush => able.flush,

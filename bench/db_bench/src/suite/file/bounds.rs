@@ -60,6 +60,7 @@ impl SuiteText<'_> {
                     "keyspaces",
                     1,
                 ),
+                ("ranges", section.ranges.map(u64::from), "ranges", 1),
                 ("threads", section.threads.map(u64::from), "threads", 1),
                 ("rounds", section.rounds.map(u64::from), "rounds", 1),
             ],

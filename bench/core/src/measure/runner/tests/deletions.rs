@@ -7,7 +7,8 @@ use crate::host::test_text::has;
 #[rustfmt::skip]
 const LIST: &[&str] = &[
     "queue", "queueheld[X2]", "stack", "stackheld", "window", "windowheld", "deleteall",
-    "deleteallheld", "deleterange", "deleterangeheld[X2]", "verify",
+    "deleteallheld", "queueranges", "stackranges", "windowranges", "deleterange",
+    "deleterangeheld[X2]", "verify",
 ];
 
 #[test]
@@ -76,4 +77,38 @@ fn a_row_that_needs_more_than_the_engine_can_do_is_skipped() {
     assert_eq!(skipped(|able| able.snapshot = false), "queueheld");
     assert_eq!(skipped(|able| able.reverse = false), "stack");
     assert_eq!(skipped(|able| able.seek = false), "queue queueheld stack");
+}
+
+#[test]
+fn deleted_ranges_have_half_of_the_keys() {
+    for (num, ranges) in [(1000, 1), (1000, 7), (1000, 500), (10, 20)] {
+        let home = tempfile::tempdir().expect("a directory");
+        let list = ["fillseq", "deleteranges", "readrandom", "readseq", "verify"];
+        let plan = Plan {
+            ranges,
+            ..plan(&home.path().join("db"), num, &list)
+        };
+        let rows = rows_of(&FaultyEngine::new(Defect::None), &plan).0;
+        assert!(rows.iter().all(|row| row.status == Status::Ok), "{rows:?}");
+        assert_eq!(rows[1].ops, Some(u64::from(ranges)));
+        let kept = rows[4].found.expect("verified");
+        let least = num / 2;
+        assert!(
+            (least..=least + u64::from(ranges).min(least)).contains(&kept),
+            "{kept} kept"
+        );
+    }
+    let engine = FaultyEngine::new(Defect::KeepsDeleted);
+    let home = tempfile::tempdir().expect("a directory");
+    let list = ["fillseq", "deleteranges"];
+    let plan = Plan {
+        ranges: 20_000,
+        ..plan(&home.path().join("db"), 40_000, &list)
+    };
+    let rows = rows_of(&engine, &plan).0;
+    assert_eq!(
+        rows[1].status,
+        Status::Failed,
+        "the range that it keeps is found"
+    );
 }
