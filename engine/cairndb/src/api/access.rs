@@ -10,7 +10,7 @@ use cairndb_base::{Error, Result, SeqNo};
 use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
-use crate::read::get;
+use crate::read::get::{self, ReadAt};
 use crate::read::hints::view_ref::ViewRef;
 use crate::read::presence::Presence;
 use crate::read::view::View;
@@ -70,11 +70,31 @@ pub(crate) fn get_into(
         core.base.health.check_read()?;
         let (view, newest) = core.base.versions.read_point(key.section);
         check_space(space)?;
-        match get::get(&view, view.context(), key.bytes, at.unwrap_or(newest), out) {
+        // A deletion up to `newest` set this before that was published.
+        if view.readers.ranges.any() {
+            return get_settled(core, key, at, out);
+        }
+        let point = (at.unwrap_or(newest), &RangeMap::EMPTY);
+        match get::get(&view, view.context(), key.bytes, point, out) {
             Ok(presence) => Ok(presence),
             Err(error) => retry_get(core, &view, error, key, at, out),
         }
     })
+}
+
+/// Like [`get_into`], while there are deleted ranges.
+#[cold]
+#[inline(never)]
+fn get_settled(
+    core: &Core,
+    key: StoredKey<'_>,
+    at: Option<SeqNo>,
+    out: &mut Vec<u8>,
+) -> Result<Presence> {
+    let point = settled_read_point(core, key.section, at);
+    let view = &point.view;
+    let got = get::get(view, view.context(), key.bytes, point.at(), out);
+    got.or_else(|error| retry_get(core, view, error, key, at, out))
 }
 
 /// Retries a failed get in a newer view.
@@ -87,20 +107,27 @@ fn retry_get(
     at: Option<SeqNo>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
-    let (view, newest) = newer_read_point(core, view, key.section, error)?;
-    let got = get::get(&view, view.context(), key.bytes, at.unwrap_or(newest), out);
+    let point = newer_read_point(core, view, key.section, at, error)?;
+    let got = get::get(
+        &point.view,
+        point.view.context(),
+        key.bytes,
+        point.at(),
+        out,
+    );
     core.base.context.with_directory(got)
 }
 
-/// Returns the view and sequence number for a retry of a read that failed in `view`. Returns the
-/// read's error if there is no newer view.
+/// Returns where to retry a read that failed in `view`. Returns the read's error if there is no
+/// newer view.
 #[cold]
 fn newer_read_point(
     core: &Core,
     view: &Arc<View>,
     section: Section,
+    at: Option<SeqNo>,
     error: Error,
-) -> Result<(Guard<Arc<View>>, SeqNo)> {
+) -> Result<ReadPoint> {
     // A closed handle may fail to open a file that has been removed since. In that case `Closed` is
     // the correct error.
     core.base.health.check_read()?;
@@ -108,9 +135,9 @@ fn newer_read_point(
         return Err(core.base.context.add_directory(error));
     }
     // A pointer written since then may refer to a value file that the older view does not know.
-    // `consistent_read_point` returns a pair for which this cannot happen, however often the view
+    // `settled_read_point` returns a pair for which this cannot happen, however often the view
     // changes in the meantime.
-    Ok(consistent_read_point(core, section))
+    Ok(settled_read_point(core, section, at))
 }
 
 pub(crate) fn get_value(
@@ -122,11 +149,11 @@ pub(crate) fn get_value(
     in_space(space, key, |key| {
         with_scratch(|scratch| {
             core.base.health.check_read()?;
-            let (view, newest) = core.base.versions.read_point(key.section);
+            let point = read_point(core, key.section, at);
             check_space(space)?;
-            value_at(&view, key.bytes, at.unwrap_or(newest), scratch).or_else(|error| {
-                let (view, newest) = newer_read_point(core, &view, key.section, error)?;
-                let value = value_at(&view, key.bytes, at.unwrap_or(newest), scratch);
+            value_at(&point, key.bytes, scratch).or_else(|error| {
+                let point = newer_read_point(core, &point.view, key.section, at, error)?;
+                let value = value_at(&point, key.bytes, scratch);
                 core.base.context.with_directory(value)
             })
         })
@@ -136,10 +163,10 @@ pub(crate) fn get_value(
 /// Returns the value of `key`: borrowed if its file is mapped, otherwise made from the bytes read
 /// into `scratch`.
 #[inline]
-fn value_at(view: &View, key: &[u8], seq: SeqNo, scratch: &mut Vec<u8>) -> Result<Option<Value>> {
-    let context = view.context();
+fn value_at(point: &ReadPoint, key: &[u8], scratch: &mut Vec<u8>) -> Result<Option<Value>> {
+    let (view, context) = (&point.view, point.view.context());
     Ok(
-        match get::get_or_pointer(view, context, key, seq, scratch)? {
+        match get::get_or_pointer(view, context, key, point.at(), scratch)? {
             Presence::MISSING => None,
             Presence::POINTER => Some(match get::borrowed(view, context, key, scratch)? {
                 Some(borrowed) => Value::borrowed(borrowed),
@@ -198,28 +225,26 @@ fn for_each<K: AsRef<[u8]>>(
     mut take: impl FnMut(Result<Option<Value>>) -> Result<()>,
 ) -> Result<()> {
     core.base.health.check_read()?;
-    let (view, newest) = consistent_read_point(core, section_of(space));
+    let point = settled_read_point(core, section_of(space), at);
+    let view = &point.view;
     check_space(space)?;
-    let seq = at.unwrap_or(newest);
     let mut scratch = Vec::new();
     for keys in keys.chunks(KEYS_PREFETCHED) {
         if keys.len() > 1 {
             match space {
-                None => get::prefetch(&view, view.context(), keys),
+                None => get::prefetch(view, view.context(), keys),
                 Some(keyspace) => {
                     let stored = keys
                         .iter()
                         .map(|key| [&keyspace.prefix(), key.as_ref()].concat());
-                    get::prefetch(&view, view.context(), &stored.collect::<Vec<_>>());
+                    get::prefetch(view, view.context(), &stored.collect::<Vec<_>>());
                 }
             }
         }
         for key in keys {
             core.base.health.check_read()?;
             let key = key.as_ref();
-            let value = in_space(space, key, |key| {
-                value_at(&view, key.bytes, seq, &mut scratch)
-            });
+            let value = in_space(space, key, |key| value_at(&point, key.bytes, &mut scratch));
             take(value.map_err(|error| core.base.context.add_directory(error).key(key)))?;
         }
     }
@@ -256,22 +281,66 @@ pub(crate) fn consistent_read_point(core: &Core, section: Section) -> (Guard<Arc
     }
 }
 
-/// Returns a cursor over the section of a keyspace.
-pub(crate) fn view_cursor(core: &Core, space: Space<'_>, at: Option<SeqNo>) -> ViewCursor {
+/// Where a read begins.
+pub(crate) struct ReadPoint {
+    view: Guard<Arc<View>>,
+    seq: SeqNo,
+    /// Deleted by then.
+    ranges: RangeMap,
+}
+
+impl ReadPoint {
+    #[inline]
+    fn at(&self) -> ReadAt<'_> {
+        (self.seq, &self.ranges)
+    }
+}
+
+/// Returns where a read of one key begins, now or at the snapshot `at`. Without deleted ranges, it
+/// may find a state of any moment of the call.
+#[inline]
+fn read_point(core: &Core, section: Section, at: Option<SeqNo>) -> ReadPoint {
+    #[cold]
+    #[inline(never)]
+    fn among_ranges(core: &Core, section: Section, at: Option<SeqNo>) -> ReadPoint {
+        settled_read_point(core, section, at)
+    }
+    let (view, newest) = core.base.versions.read_point(section);
+    // A deletion up to `newest` set this before that was published.
+    if view.readers.ranges.any() {
+        return among_ranges(core, section, at);
+    }
+    ReadPoint {
+        view,
+        seq: at.unwrap_or(newest),
+        ranges: RangeMap::EMPTY,
+    }
+}
+
+/// Returns where a read begins, now or at the snapshot `at`: a view that has everything up to its
+/// sequence number, with exactly the ranges deleted by then. Of a batch that deletes a range and
+/// puts keys in it, a read sees all or nothing.
+fn settled_read_point(core: &Core, section: Section, at: Option<SeqNo>) -> ReadPoint {
     loop {
-        let (view, newest) = consistent_read_point(core, section_of(space));
+        let (view, newest) = consistent_read_point(core, section);
         let seq = at.unwrap_or(newest);
-        let ranges = &view.readers.ranges;
-        if !ranges.any() {
-            return ViewCursor::new(ViewRef::new(view), seq, RangeMap::default());
-        }
+        let (ranges, exact) = if view.readers.ranges.any() {
+            view.readers.ranges.at(seq)
+        } else {
+            (RangeMap::EMPTY, true)
+        };
         // Later deletions may have replaced those of this moment, unless a snapshot keeps them.
-        let (map, exact) = ranges.at(seq);
         if exact {
-            return ViewCursor::new(ViewRef::new(view), seq, map);
+            return ReadPoint { view, seq, ranges };
         }
         assert!(at.is_none(), "the ranges of an open snapshot are kept");
     }
+}
+
+/// Returns a cursor over the section of a keyspace.
+pub(crate) fn view_cursor(core: &Core, space: Space<'_>, at: Option<SeqNo>) -> ViewCursor {
+    let ReadPoint { view, seq, ranges } = settled_read_point(core, section_of(space), at);
+    ViewCursor::new(ViewRef::new(view), seq, ranges)
 }
 
 pub(crate) fn contains(
@@ -282,11 +351,12 @@ pub(crate) fn contains(
 ) -> Result<bool> {
     in_space(space, key, |key| {
         core.base.health.check_read()?;
-        let (view, newest) = core.base.versions.read_point(key.section);
+        let point = read_point(core, key.section, at);
         check_space(space)?;
-        let seq = at.unwrap_or(newest);
-        let found =
-            with_scratch(|scratch| get::contains(&view, view.context(), key.bytes, seq, scratch));
+        let view = &point.view;
+        let found = with_scratch(|scratch| {
+            get::contains(view, view.context(), key.bytes, point.at(), scratch)
+        });
         core.base.context.with_directory(found)
     })
 }

@@ -150,7 +150,7 @@ impl<'a> WrittenSince<'a> {
     pub(crate) fn key(self, key: &[u8], scratch: &mut Vec<u8>) -> Result<bool> {
         let hash = self.order().hash(key);
         let ranges = &self.view.readers.ranges;
-        if ranges.any() && ranges.covering(self.order(), key, SEQ_MAX) > self.since {
+        if ranges.any() && ranges.newest_covering(self.order(), key) > self.since {
             return Ok(true);
         }
         for part in self.memtables() {

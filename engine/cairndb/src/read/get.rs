@@ -6,7 +6,7 @@
 //! If the newest version is a merge operand, the next older version is looked up in each source; if
 //! a source has many, they are gathered with a cursor.
 
-use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_base::{Kind, Order, Result, SeqNo};
 use cairndb_env::Mapping;
 use cairndb_mem::Memtable;
 
@@ -16,7 +16,11 @@ use crate::read::source::{MergeSource, RunCursor};
 use crate::read::value_ref::{borrow_pointer, decode_pointer, read_pointer};
 use crate::read::view::View;
 use crate::state::context::ReadContext;
+use crate::state::ranges::RangeMap;
 use crate::state::version::TableHandle;
+
+/// Sequence number at which a read sees a view, and the ranges deleted by then.
+pub(crate) type ReadAt<'r> = (SeqNo, &'r RangeMap);
 
 /// Number of runs whose filters are prefetched together, so that their cache misses overlap: during
 /// writes there are dozens of runs, and most of their filters are not in a near cache.
@@ -47,17 +51,17 @@ impl Newest {
     }
 }
 
-/// Replaces the contents of `out` with the value of `key` at `seq`, or returns `MISSING` and leaves
+/// Replaces the contents of `out` with the value of `key`, or returns `MISSING` and leaves
 /// `out` empty.
 #[inline]
 pub(crate) fn get(
     view: &View,
     context: &ReadContext,
     key: &[u8],
-    seq: SeqNo,
+    at: ReadAt<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
-    match get_or_pointer(view, context, key, seq, out)? {
+    match get_or_pointer(view, context, key, at, out)? {
         Presence::POINTER => pointed(view, context, key, out),
         presence => Ok(presence),
     }
@@ -70,18 +74,18 @@ pub(crate) fn get_or_pointer(
     view: &View,
     context: &ReadContext,
     key: &[u8],
-    seq: SeqNo,
+    at: ReadAt<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
     out.clear();
-    match newest(view, context, key, seq, out)? {
+    match newest(view, context, key, at, out)? {
         Newest::Value => Ok(Presence::THERE),
         Newest::Missing => {
             out.clear();
             Ok(Presence::MISSING)
         }
         Newest::Pointer => Ok(Presence::POINTER),
-        Newest::Operand(first) => KeyVersions::new(view, context, key).folded(seq, first, out),
+        Newest::Operand(first) => KeyVersions::new(view, context, key).folded(at.0, first, out),
     }
 }
 
@@ -134,7 +138,7 @@ pub(crate) fn prefetch<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys:
     }
 }
 
-/// Returns the number of bytes that the newest version of `key` up to `seq` takes, in a table or in
+/// Returns the number of bytes that the newest version of `key` takes, in a table or in
 /// a value file. No large value is read and no operand is folded. The contents of `scratch` are
 /// unspecified afterwards.
 #[inline(never)]
@@ -142,36 +146,36 @@ pub(crate) fn stored_at(
     view: &View,
     context: &ReadContext,
     key: &[u8],
-    seq: SeqNo,
+    at: ReadAt<'_>,
     scratch: &mut Vec<u8>,
 ) -> Result<u64> {
     scratch.clear();
-    Ok(match newest(view, context, key, seq, scratch)? {
+    Ok(match newest(view, context, key, at, scratch)? {
         Newest::Missing => 0,
         Newest::Value | Newest::Operand(_) => (key.len() + scratch.len()) as u64,
         Newest::Pointer => u64::from(decode_pointer(key, scratch)?.len),
     })
 }
 
-/// Returns whether `key` has a value at `seq`. No pointer is followed and no operand is folded: the
+/// Returns whether `key` has a value. No pointer is followed and no operand is folded: the
 /// kind of the newest version is enough. The contents of `scratch`, used for decoding, are
 /// unspecified afterwards.
 pub(crate) fn contains(
     view: &View,
     context: &ReadContext,
     key: &[u8],
-    seq: SeqNo,
+    at: ReadAt<'_>,
     scratch: &mut Vec<u8>,
 ) -> Result<bool> {
     scratch.clear();
-    Ok(match newest(view, context, key, seq, scratch)? {
+    Ok(match newest(view, context, key, at, scratch)? {
         Newest::Missing => false,
         Newest::Value | Newest::Pointer | Newest::Operand(_) => true,
     })
 }
 
-/// Finds the newest version with a sequence number up to `seq` and writes its stored value to
-/// `out`.
+/// Finds the newest version and writes its stored value to `out`. The deleted ranges are asked only
+/// about a key that is found, so that an absent one costs nothing more.
 #[expect(
     clippy::inline_always,
     reason = "callers match on the result at once; a call would store and reload it"
@@ -181,22 +185,7 @@ pub(crate) fn newest(
     view: &View,
     context: &ReadContext,
     key: &[u8],
-    seq: SeqNo,
-    out: &mut Vec<u8>,
-) -> Result<Newest> {
-    newest_after(view, context, key, seq, || deleted_at(view, key, seq), out)
-}
-
-/// Like [`newest`]. `deleted` returns the sequence number of the newest deletion of the key's range,
-/// 0 without one. It is called only for a key that is found, so that others cost nothing.
-#[expect(clippy::inline_always, reason = "see `newest`")]
-#[inline(always)]
-pub(crate) fn newest_after(
-    view: &View,
-    context: &ReadContext,
-    key: &[u8],
-    seq: SeqNo,
-    deleted: impl Fn() -> SeqNo,
+    at: ReadAt<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Newest> {
     view.note_read();
@@ -206,12 +195,12 @@ pub(crate) fn newest_after(
     }
     // The memtable of an idle database is empty, and its hash index is not in a near cache.
     if view.mutable.has_begun()
-        && let Some(newest) = newest_in_memtable((0, &view.mutable), key, hash, seq, &deleted, out)?
+        && let Some(newest) = newest_in_memtable((0, &view.mutable), context, key, hash, at, out)?
     {
         return Ok(newest);
     }
-    for (at, part) in view.immutables.iter().enumerate() {
-        if let Some(newest) = newest_in_memtable((1 + at, part), key, hash, seq, &deleted, out)? {
+    for (index, part) in view.immutables.iter().enumerate() {
+        if let Some(newest) = newest_in_memtable((1 + index, part), context, key, hash, at, out)? {
             return Ok(newest);
         }
     }
@@ -220,13 +209,13 @@ pub(crate) fn newest_after(
         let found = match table {
             Some(table) => {
                 let source = view.memtable_count();
-                newest_in_table((source, table), key, hash, seq, &deleted, out)?
+                newest_in_table((source, table), context, key, hash, at, out)?
             }
             None => None,
         };
         return Ok(found.unwrap_or(Newest::Missing));
     }
-    newest_in_runs(view, key, hash, seq, deleted, out)
+    newest_in_runs(view, key, hash, at, out)
 }
 
 /// Like [`newest`], but for several runs.
@@ -235,26 +224,25 @@ fn newest_in_runs(
     view: &View,
     key: &[u8],
     hash: u64,
-    seq: SeqNo,
-    deleted: impl Fn() -> SeqNo,
+    at: ReadAt<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Newest> {
-    let order = &view.context().order;
+    let context = view.context();
     if view.version.runs.len() > 1 {
         view.note_several();
     }
     for (chunk, runs) in view.version.runs.chunks(RUNS_ASKED).enumerate() {
         let mut tables = [None; RUNS_ASKED];
         for (table, run) in tables.iter_mut().zip(runs) {
-            *table = run.tables().get(run.find(order, key));
+            *table = run.tables().get(run.find(&context.order, key));
             if let Some(table) = table {
                 table.prefetch_filter(hash);
             }
         }
-        for (at, table) in tables.iter().enumerate() {
+        for (index, table) in tables.iter().enumerate() {
             let Some(table) = table else { continue };
-            let source = view.memtable_count() + chunk * RUNS_ASKED + at;
-            if let Some(newest) = newest_in_table((source, table), key, hash, seq, &deleted, out)? {
+            let source = view.memtable_count() + chunk * RUNS_ASKED + index;
+            if let Some(newest) = newest_in_table((source, table), context, key, hash, at, out)? {
                 return Ok(newest);
             }
         }
@@ -266,16 +254,16 @@ fn newest_in_runs(
 #[inline]
 fn newest_in_memtable(
     (source, part): (usize, &Memtable),
+    context: &ReadContext,
     key: &[u8],
     hash: u64,
-    seq: SeqNo,
-    deleted: &impl Fn() -> SeqNo,
+    at: ReadAt<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Option<Newest>> {
-    let Some(entry) = part.get(key, hash, seq)? else {
+    let Some(entry) = part.get(key, hash, at.0)? else {
         return Ok(None);
     };
-    let since = deleted();
+    let since = deleted_at(context, key, at);
     if entry.seq < since {
         return Ok(Some(Newest::Missing));
     }
@@ -293,15 +281,15 @@ fn newest_in_memtable(
 #[inline]
 fn newest_in_table(
     (source, table): (usize, &TableHandle),
+    context: &ReadContext,
     key: &[u8],
     hash: u64,
-    seq: SeqNo,
-    deleted: &impl Fn() -> SeqNo,
+    at: ReadAt<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Option<Newest>> {
-    let found = table.table()?.get(key, hash, seq, out)?;
+    let found = table.table()?.get(key, hash, at.0, out)?;
     Ok(found.map(|found| {
-        let since = deleted();
+        let since = deleted_at(context, key, at);
         if since > 0 && table.deleted_before(found.seq(), since) {
             return Newest::Missing;
         }
@@ -315,20 +303,19 @@ fn newest_in_table(
     }))
 }
 
-/// Returns the sequence number up to `seq` of the newest deletion of the range of `key`; 0 without
-/// one.
+/// Returns the sequence number of the newest deletion of the range of `key`; 0 without one.
 #[inline]
-fn deleted_at(view: &View, key: &[u8], seq: SeqNo) -> SeqNo {
+fn deleted_at(context: &ReadContext, key: &[u8], (_, ranges): ReadAt<'_>) -> SeqNo {
     #[cold]
     #[inline(never)]
-    fn covering(view: &View, key: &[u8], seq: SeqNo) -> SeqNo {
-        let order = &view.context().order;
-        view.readers.ranges.covering(order, key, seq)
+    fn covering(order: &Order, key: &[u8], ranges: &RangeMap) -> SeqNo {
+        let range = ranges.covering(order, key);
+        range.map_or(0, |range| range.seq)
     }
-    if view.readers.ranges.any() {
-        return covering(view, key, seq);
+    if ranges.is_empty() {
+        return 0;
     }
-    0
+    covering(&context.order, key, ranges)
 }
 
 /// Returns sources over everything in a view, newest first.

@@ -71,6 +71,7 @@ fn hidden_by_part(
 ) -> u64 {
     let (context, seen, published) = (view.context(), *seqs.start(), *seqs.end());
     let (mut key, mut scratch, mut bytes) = (Vec::new(), Vec::new(), 0);
+    let ranges = view.readers.ranges.newest();
     let mut cursor = part.cursor();
     cursor.seek_to_first();
     while cursor.valid() {
@@ -90,7 +91,7 @@ fn hidden_by_part(
         }
         if hider.is_some_and(|hider| hider > seen) {
             // A value that cannot be read is not known to be large.
-            let found = get::stored_at(view, context, &key, below, &mut scratch);
+            let found = get::stored_at(view, context, &key, (below, &ranges), &mut scratch);
             bytes += found.unwrap_or(0);
         }
     }

@@ -89,8 +89,8 @@ impl RangeDeletions {
             });
             map
         });
-        // A read without a snapshot that began before may find its moment gone; it then uses the
-        // next one, which must be published.
+        // A read without a snapshot that began before may find its moment gone; it then begins
+        // again, for which the next moment must be published.
         moments.retain(|moment| moment.until > published || needed(moment.from, moment.until));
         let from = new.seq;
         map.add(order, new);
@@ -141,15 +141,11 @@ impl RangeDeletions {
         (moment.map.clone(), moment.from <= seq)
     }
 
-    /// Returns the sequence number of the newest deletion of `key` up to `seq`; 0 if there is none.
-    /// May return one that was published while the caller read `seq`, as if it had read it then.
+    /// Returns the sequence number of the newest deletion of `key`; 0 if there is none.
     #[inline(never)]
-    pub(crate) fn covering(&self, order: &Order, key: &[u8], seq: SeqNo) -> SeqNo {
+    pub(crate) fn newest_covering(&self, order: &Order, key: &[u8]) -> SeqNo {
         let moments = self.moments.load();
-        let at = moments
-            .partition_point(|moment| moment.until <= seq)
-            .min(moments.len().saturating_sub(1));
-        let covering = moments.get(at).and_then(|it| it.map.covering(order, key));
-        covering.map_or(0, |range| range.seq)
+        let newest = moments.last().and_then(|it| it.map.covering(order, key));
+        newest.map_or(0, |range| range.seq)
     }
 }

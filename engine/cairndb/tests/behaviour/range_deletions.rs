@@ -2,6 +2,7 @@
 //! Whether every read honours it is checked by the tests of the model and of transactions.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cairndb::env::random::Random;
 use cairndb::{
@@ -9,7 +10,7 @@ use cairndb::{
 };
 
 use crate::counting::Counting;
-use crate::{mem_db, noise, stat, stepped};
+use crate::{mem_db, noise, stat, stepped, threaded};
 
 fn key(n: u64) -> Vec<u8> {
     format!("{n:08}").into_bytes()
@@ -112,6 +113,46 @@ fn a_range_is_passed_in_logarithmic_steps() {
             "{flushed}: {few:?} {many:?}"
         );
     }
+}
+
+/// A batch replaces the keys of a range again and again, while memtables are sealed and flushed.
+/// Each read has either all of it or nothing.
+#[test]
+fn a_range_is_replaced_at_one_moment() {
+    let db = threaded().memory_budget(256 << 10).open("/db").unwrap();
+    let replace = |n: u64| {
+        let mut batch = WriteBatch::new();
+        batch.delete_range("key".."kez");
+        for key in ["key1", "key2"] {
+            batch.put(key.as_bytes(), &n.to_le_bytes());
+        }
+        batch.put(format!("other{}", n % 100).as_bytes(), &[7; 300]);
+        db.write(&batch).unwrap();
+    };
+    replace(0);
+    let number = |value: &[u8]| u64::from_le_bytes(value.try_into().unwrap());
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut last, mut buffer) = (0, Vec::new());
+            while !ended.load(Ordering::Relaxed) {
+                assert!(db.get_into(b"key1", &mut buffer).unwrap(), "after {last}");
+                let mut seen = vec![number(&buffer)];
+                let both = db.multi_get(&[b"key1", b"key2"]).unwrap();
+                seen.extend(both.iter().map(|value| number(value.as_ref().unwrap())));
+                let scanned = db.range("key".."kez");
+                seen.extend(scanned.map(|entry| number(&entry.unwrap().1)));
+                assert_eq!(seen.len(), 5, "after {last}");
+                assert!(seen[1] == seen[2] && seen[3] == seen[4], "{seen:?}");
+                assert!(last <= seen[0] && seen.is_sorted(), "{seen:?} after {last}");
+                last = seen[4];
+            }
+        });
+        for n in 1..30_000 {
+            replace(n);
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
 }
 
 /// A value file and whole tables go without being read; tables at the ends are rewritten.

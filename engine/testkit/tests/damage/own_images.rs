@@ -28,6 +28,8 @@ struct Builder {
     writes: u64,
     /// Whether values are stored as they were written, so that the bytes of each can be found.
     plain: bool,
+    /// Whether the order is reversed.
+    reversed: bool,
 }
 
 impl Builder {
@@ -49,6 +51,7 @@ impl Builder {
             older: Vec::new(),
             writes: 0,
             plain: false,
+            reversed: false,
         }
     }
 
@@ -94,11 +97,19 @@ impl Builder {
         self.model.commit();
     }
 
-    fn delete_range(&mut self, keys: Range<&[u8]>) {
-        self.db.delete_range(keys.clone()).unwrap();
-        let gone: Vec<_> = self.model.stories.keys().cloned().collect();
-        for key in gone.iter().filter(|key| keys.contains(&&key[..])) {
-            self.model.delete(key);
+    /// Deletes the keys between `low` and `high`, without the one that is last in the order.
+    fn delete_range(&mut self, low: &[u8], high: &[u8]) {
+        let (from, to) = if self.reversed {
+            (high, low)
+        } else {
+            (low, high)
+        };
+        self.db.delete_range(from..to).unwrap();
+        let keys: Vec<_> = self.model.stories.keys().cloned().collect();
+        for key in keys.iter().map(Vec::as_slice) {
+            if low <= key && key <= high && key != to {
+                self.model.delete(key);
+            }
         }
         self.model.commit();
     }
@@ -151,7 +162,7 @@ impl Builder {
         for n in (0..40u32).step_by(3) {
             self.delete(format!("{n:016}").as_bytes());
         }
-        self.delete_range(b"0000000000000045"..b"0000000000000065");
+        self.delete_range(b"0000000000000045", b"0000000000000065");
     }
 
     /// Returns a value that no other write has: it begins with the key and the number of the write.
@@ -177,7 +188,7 @@ impl Builder {
             let (key, len) = match self.random.below(20) {
                 0..3 if number.is_multiple_of(10) => {
                     let end = format!("key{:05}", number + 1 + number % 7);
-                    self.delete_range(key.as_bytes()..end.as_bytes());
+                    self.delete_range(key.as_bytes(), end.as_bytes());
                     continue;
                 }
                 0..3 => {
@@ -320,6 +331,7 @@ pub(crate) fn tiny() -> Image {
     builder.flush();
     builder.merge(b"merged", b"twice");
     builder.delete(b"0000000000000007");
+    builder.delete_range(b"0000000000000010", b"0000000000000013");
     builder.finish("tiny", true)
 }
 
@@ -349,6 +361,7 @@ pub(crate) fn closed() -> Image {
 fn reopened() -> Image {
     let options = reversed_options().compression(Compression::None);
     let mut builder = Builder::new(options, 7);
+    builder.reversed = true;
     builder.classic(0..100);
     builder.reopen();
     builder.mixed();
@@ -474,6 +487,7 @@ fn encoded() -> Image {
 /// Descending key order, no filter; not closed.
 fn reversed() -> Image {
     let mut builder = Builder::plain(reversed_options(), 11);
+    builder.reversed = true;
     for _ in 0..4 {
         builder.round(400, 800, true);
         builder.flush();

@@ -20,6 +20,7 @@ use crate::state::budget::Budget;
 use crate::state::files::reaper::Reaper;
 use crate::state::keyspaces::Keyspaces;
 use crate::state::options::{Durability as Level, Options};
+use crate::state::ranges::RangeMap;
 use crate::state::sections::Sections;
 use crate::state::stats::StallReason;
 use crate::write::seal::Sealer;
@@ -70,7 +71,14 @@ fn apply(base: &Base, disk: &Disk, key: &[u8], value: &[u8]) {
 fn read(base: &Base, key: &[u8]) -> Option<Vec<u8>> {
     let (view, seq) = base.versions.read_point(Section::Default);
     let mut out = Vec::new();
-    let found = get::get(&view, &base.context, key, seq, &mut out).expect("readable");
+    let found = get::get(
+        &view,
+        &base.context,
+        key,
+        (seq, &RangeMap::default()),
+        &mut out,
+    )
+    .expect("readable");
     found.is_there().then_some(out)
 }
 

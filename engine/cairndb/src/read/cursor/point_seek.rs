@@ -7,9 +7,8 @@ use cairndb_base::{Kind, Result, SeqNo};
 use cairndb_mem::MemPlace;
 
 use super::copied_entry::CopiedEntry;
-use crate::read::get::{Newest, newest_after};
+use crate::read::get::{Newest, ReadAt, newest};
 use crate::read::view::View;
-use crate::state::ranges::RangeMap;
 
 /// Minimum number of sources at which a seek first looks up its key as a get does, unless the last
 /// seek was followed by a move. With fewer sources, a scan that starts with the seek would lose
@@ -25,7 +24,7 @@ const RUNS_FEW: usize = 2;
 /// Returns whether `entry` is the target; otherwise its contents are unspecified.
 pub(super) fn point_seek(
     view: &View,
-    (seq, ranges): (SeqNo, &RangeMap),
+    (seq, ranges): ReadAt<'_>,
     key: &[u8],
     entry: &mut CopiedEntry,
 ) -> Result<bool> {
@@ -50,20 +49,10 @@ pub(super) fn point_seek(
 }
 
 /// Returns whether there is an entry with exactly this `key`, and it is a plain value.
-fn found(
-    view: &View,
-    (seq, ranges): (SeqNo, &RangeMap),
-    key: &[u8],
-    entry: &mut CopiedEntry,
-) -> Result<bool> {
+fn found(view: &View, at: ReadAt<'_>, key: &[u8], entry: &mut CopiedEntry) -> Result<bool> {
     let value = entry.value.own();
     value.clear();
-    let context = view.context();
-    let deleted = || {
-        let range = ranges.covering(&context.order, key);
-        range.map_or(0, |range| range.seq)
-    };
-    let newest = newest_after(view, context, key, seq, deleted, value)?;
+    let newest = newest(view, view.context(), key, at, value)?;
     if !matches!(newest, Newest::Value) {
         return Ok(false);
     }

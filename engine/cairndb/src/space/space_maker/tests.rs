@@ -17,6 +17,7 @@ use crate::read::get;
 use crate::read::presence::Presence;
 use crate::state::merge_operator::Add;
 use crate::state::options::{Durability, Options};
+use crate::state::ranges::RangeMap;
 use crate::state::sections::Section;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -61,7 +62,14 @@ fn check(core: &Core, at: Option<SeqNo>, model: &Model, seed: u64) {
     for n in 0..300 {
         let key = format!("{n:04}").into_bytes();
         let seq = at.unwrap_or(newest);
-        let got = get::get(&view, &core.base.context, &key, seq, &mut out).unwrap();
+        let got = get::get(
+            &view,
+            &core.base.context,
+            &key,
+            (seq, &RangeMap::default()),
+            &mut out,
+        )
+        .unwrap();
         if got != Presence::MISSING {
             found.insert(key, out.clone());
         }

@@ -62,6 +62,9 @@ pub(crate) struct Around<'m> {
 }
 
 impl RangeMap {
+    /// The map without ranges.
+    pub(crate) const EMPTY: RangeMap = RangeMap { chunks: None };
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.chunks.is_none()

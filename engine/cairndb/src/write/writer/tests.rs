@@ -139,7 +139,13 @@ fn a_value_that_comes_during_a_sync_pass_is_not_durable_in_the_log_alone() {
         let (view, seq) = reopened.base.versions.read_point(Section::Default);
         let mut out = Vec::new();
         let mut has = |key: &[u8]| {
-            let found = get(&view, &reopened.base.context, key, seq, &mut out);
+            let found = get(
+                &view,
+                &reopened.base.context,
+                key,
+                (seq, &RangeMap::default()),
+                &mut out,
+            );
             found.expect("the keys can be read").is_there()
         };
         assert!(has(b"first") && has(b"second"));
@@ -297,7 +303,13 @@ fn what_is_done_with_a_view_limits_runs_and_parts() {
     let limits = || (view.runs_for_readers(), view.memtables_for_readers());
     assert_eq!(limits(), (None, None), "no reader");
     let mut out = Vec::new();
-    let found = get(&view, &core.base.context, b"k", 1, &mut out);
+    let found = get(
+        &view,
+        &core.base.context,
+        b"k",
+        (1, &RangeMap::default()),
+        &mut out,
+    );
     assert!(found.expect("the keys can be read").is_there());
     assert_eq!(limits(), (Some(10), Some(6)));
     assert_eq!(seek(&core, b"j"), b"k");
