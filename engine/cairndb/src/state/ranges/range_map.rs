@@ -154,30 +154,28 @@ impl RangeMap {
         // The chunk in which the range ends; it may be the one in which it starts.
         let last = until.saturating_sub(1).max(first);
         let chunk_at = |at: usize| self.chunks().get(at).map_or(&[][..], |chunk| chunk);
-        let mut ranges = Vec::with_capacity(CHUNK + 3);
-        for range in chunk_at(first) {
-            if order.compare(&range.start, &new.start).is_ge() {
-                break;
-            }
-            let mut kept = range.clone();
-            if range.reaches(order, &new.start) {
-                kept.end = Some(Arc::clone(&new.start));
-            }
-            ranges.push(kept);
+        let mut ranges = Vec::with_capacity(2 * CHUNK + 1);
+        let starts_before = |it: &Deleted| order.compare(&it.start, &new.start).is_lt();
+        let chunk = chunk_at(first);
+        ranges.extend_from_slice(&chunk[..chunk.partition_point(starts_before)]);
+        if let Some(before) = ranges.last_mut().filter(|it| it.reaches(order, &new.start)) {
+            before.end = Some(Arc::clone(&new.start));
         }
         let end = new.end.clone();
         ranges.push(new);
         if let Some(end) = end {
-            for range in chunk_at(last).iter().filter(|it| it.reaches(order, &end)) {
-                let mut kept = range.clone();
-                if order.compare(&range.start, &end).is_lt() {
-                    kept.start = Arc::clone(&end);
-                }
-                ranges.push(kept);
+            let (chunk, at) = (chunk_at(last), ranges.len());
+            let ends_before = |it: &Deleted| !it.reaches(order, &end);
+            ranges.extend_from_slice(&chunk[chunk.partition_point(ends_before)..]);
+            let after = ranges.get_mut(at);
+            if let Some(after) = after.filter(|it| order.compare(&it.start, &end).is_lt()) {
+                after.start = end;
             }
         }
         let pieces = ranges.len().div_ceil(CHUNK);
-        let made = ranges.chunks(ranges.len().div_ceil(pieces)).map(Arc::from);
+        let size = ranges.len().div_ceil(pieces);
+        let mut ranges = ranges.into_iter();
+        let made = (0..pieces).map(|_| ranges.by_ref().take(size).collect());
         let chunks = Arc::make_mut(self.chunks.get_or_insert_default());
         chunks.splice(first..(last + 1).min(chunks.len()), made);
     }
