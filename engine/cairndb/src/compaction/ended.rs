@@ -18,7 +18,7 @@ use crate::state::keyspaces::{Dropped, LiveKeyspaces};
 use crate::state::ranges::{Deleted, RangeMap};
 use crate::state::sections::{Orders, Section, Sections, keyspace_of};
 use crate::state::version::{Run, TableHandle};
-use crate::versions::engine_state::EngineState;
+use crate::versions::engine_state::{EndedUntil, EngineState};
 
 /// What is left of dropped keyspaces, or of deleted ranges, in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,12 +37,13 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Returns what `table` may hold of both.
-    fn left_in(&self, table: &TableHandle) -> Left {
-        self.of_keyspaces(table).max(self.of_ranges(table))
+    /// Returns what `table` may hold of both; something only of ranges up to `ranges_until`.
+    fn left_in(&self, table: &TableHandle, ranges_until: SeqNo) -> Left {
+        let ranges = self.of_ranges(table, ranges_until);
+        self.of_keyspaces(table).max(ranges)
     }
 
-    fn of_ranges(&self, table: &TableHandle) -> Left {
+    fn of_ranges(&self, table: &TableHandle, until: SeqNo) -> Left {
         let (section, record) = (table.section(), &table.record);
         let (map, order) = (&self.ranges[section], &self.orders[section]);
         let around = map.around(order, &record.smallest);
@@ -58,7 +59,7 @@ impl Known<'_> {
         if first
             .into_iter()
             .chain(others)
-            .any(|range| table.has_hidden_by(range.seq))
+            .any(|range| range.seq <= until && table.has_hidden_by(range.seq))
         {
             return Left::Something;
         }
@@ -95,10 +96,16 @@ impl Schedule {
     /// Returns whether dropped keyspaces or deleted ranges may have left tables, including those
     /// that only an `idle` database rewrites.
     pub(crate) fn may_have_ended(&self, state: &EngineState, idle: bool) -> bool {
-        let (drops, newest) = (self.base.keyspaces.drops(), self.newest_range(state));
-        drops > state.ended.whole
-            || newest > state.ended.ranges_whole
-            || idle && (drops > state.ended.partial || newest > state.ended.ranges_partial)
+        let (now, searched) = (self.ended_until(state), &state.ended);
+        !searched.whole.includes(now) || idle && !searched.partial.includes(now)
+    }
+
+    /// Returns the drops and deletions that all readers know.
+    pub(crate) fn ended_until(&self, state: &EngineState) -> EndedUntil {
+        EndedUntil {
+            drops: self.base.keyspaces.drops(),
+            ranges: self.newest_range(state),
+        }
     }
 
     /// Returns the number of the newest deletion of a range that all readers know.
@@ -119,8 +126,7 @@ impl Schedule {
         if !self.may_have_ended(state, idle) || state.is_compacting() || !state.may_compact() {
             return None;
         }
-        let drops = self.base.keyspaces.drops();
-        let newest = self.newest_range(state);
+        let now = self.ended_until(state);
         let oldest = self.base.readable_at().first().copied().unwrap_or(0);
         let known = Known {
             live: self.base.keyspaces.live(),
@@ -135,18 +141,22 @@ impl Schedule {
         if let Some(plan) = self.whole_tables(state, &known) {
             return Some(state.begin_compaction(plan));
         }
-        state.ended.whole = drops;
-        state.ended.ranges_whole = newest;
+        state.ended.whole = now;
         if !idle {
             return None;
         }
-        if let Some(plan) = self.partial_tables(state, &known) {
-            return Some(state.begin_compaction(plan));
+        while !state.ended.partial.includes(now) {
+            if state.ended.partial.includes(state.ended.goal) {
+                state.ended.goal = now;
+            }
+            let goal = state.ended.goal;
+            if let Some(plan) = self.partial_tables(state, &known, goal.ranges) {
+                return Some(state.begin_compaction(plan));
+            }
+            state.ended.partial = goal;
         }
-        state.ended.partial = drops;
-        state.ended.ranges_partial = newest;
         if state.immutables.is_empty() {
-            self.base.keyspaces.forget_dropped(drops);
+            self.base.keyspaces.forget_dropped(now.drops);
         }
         None
     }
@@ -154,7 +164,7 @@ impl Schedule {
     fn whole_tables(&self, state: &EngineState, known: &Known<'_>) -> Option<CompactionPlan> {
         let found = state.version.runs.iter().filter_map(|run| {
             let mut tables = run.tables().to_vec();
-            tables.retain(|table| known.left_in(table) == Left::Everything);
+            tables.retain(|table| known.left_in(table, 0) == Left::Everything);
             (!tables.is_empty()).then(|| Run::new(run.id, tables, &self.base.opener.orders))
         });
         let inputs: Vec<Run> = found.collect();
@@ -166,10 +176,16 @@ impl Schedule {
     }
 
     /// Finds adjacent tables of one run, from the oldest run.
-    fn partial_tables(&self, state: &EngineState, known: &Known<'_>) -> Option<CompactionPlan> {
+    fn partial_tables(
+        &self,
+        state: &EngineState,
+        known: &Known<'_>,
+        ranges_until: SeqNo,
+    ) -> Option<CompactionPlan> {
         let damaged: &BTreeMap<u64, Error> = &state.compactions.damaged;
         let wanted = |table: &&Arc<TableHandle>| {
-            !damaged.contains_key(&table.record.file) && known.left_in(table) == Left::Something
+            !damaged.contains_key(&table.record.file)
+                && known.left_in(table, ranges_until) == Left::Something
         };
         let runs = state.version.runs.iter().enumerate().rev();
         for (at, run) in runs {

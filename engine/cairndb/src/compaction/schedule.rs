@@ -203,8 +203,7 @@ impl Schedule {
         let sizes = self.idle_sizes(state, sizes(&state.version, &state.compactions.damaged));
         let runs = state.version.runs.iter().zip(sizes);
         let old = runs.filter(|(run, _)| run.id < below);
-        self.may_have_ended(state, true)
-            || pick_idle(&old.map(|(_, size)| size).collect::<Vec<_>>()).is_some()
+        pick_idle(&old.map(|(_, size)| size).collect::<Vec<_>>()).is_some()
     }
 
     /// Returns whether a writer has to stall on too many runs. For the sake of readers the writer

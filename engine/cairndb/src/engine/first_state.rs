@@ -19,7 +19,7 @@ use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::base::Base;
 use crate::versions::engine_state::{
-    Background, Compactions, DurableState, EndedKeyspaces, EngineState, Flushes, ImmutableMemtable,
+    Background, Compactions, DurableState, EndedSearched, EngineState, Flushes, ImmutableMemtable,
 };
 use crate::versions::settings::Settings;
 use crate::versions::sweeper::Sweeper;
@@ -82,7 +82,7 @@ fn first_state(
             last: (0, 0),
         },
         compactions: Compactions::default(),
-        ended: EndedKeyspaces::default(),
+        ended: EndedSearched::default(),
         value_gc: ValueGcState::default(),
         squeezes: Squeezes::default(),
         background: Background::default(),

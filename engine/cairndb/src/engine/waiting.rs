@@ -18,7 +18,7 @@ use crate::durable::disk::Disk;
 use crate::scheduler::threads::Scheduler;
 use crate::versions::base::Base;
 use crate::versions::base::nanos;
-use crate::versions::engine_state::EngineState;
+use crate::versions::engine_state::{EndedUntil, EngineState};
 use crate::versions::version_set::VersionSet;
 
 /// The background work that a caller waits for, and its progress.
@@ -26,8 +26,9 @@ use crate::versions::version_set::VersionSet;
 struct AwaitedWork {
     /// Sequence number up to which immutable memtables must be flushed.
     seq: SeqNo,
-    /// Number below which runs must be compacted; set once the memtables are flushed.
-    runs: Option<u64>,
+    /// Number below which runs must be compacted, and what must have ended in tables; set once the
+    /// memtables are flushed.
+    runs: Option<(u64, EndedUntil)>,
     /// Number of installed versions that must be durable; set once the runs are compacted.
     installed: Option<u64>,
     /// Last published write.
@@ -58,8 +59,12 @@ impl AwaitedWork {
         if versions.published() == self.published {
             return false;
         }
-        let runs = *self.runs.get_or_insert(state.next_run);
-        if self.installed.is_none() && !schedule.compaction_left(state, runs) {
+        let now = || (state.next_run, schedule.ended_until(state));
+        let (runs, ended) = *self.runs.get_or_insert_with(now);
+        if self.installed.is_none()
+            && state.ended.partial.includes(ended)
+            && !schedule.compaction_left(state, runs)
+        {
             self.installed = Some(state.durable.installed);
         }
         self.installed

@@ -183,16 +183,31 @@ pub(crate) struct Compactions {
     pub(crate) unreadable: BTreeMap<u64, u32>,
 }
 
-/// Numbers of drops of keyspaces up to which the tables were searched for what is left.
+/// Drops of keyspaces, by their number, and deletions of ranges, by their sequence number, up to
+/// some moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EndedUntil {
+    pub(crate) drops: u64,
+    pub(crate) ranges: SeqNo,
+}
+
+impl EndedUntil {
+    /// Returns whether all of `other` is included.
+    pub(crate) fn includes(self, other: EndedUntil) -> bool {
+        self.drops >= other.drops && self.ranges >= other.ranges
+    }
+}
+
+/// The drops and deletions for which the tables were searched.
 #[derive(Debug, Default)]
-pub(crate) struct EndedKeyspaces {
+pub(crate) struct EndedSearched {
     /// No table holds nothing but their entries.
-    pub(crate) whole: u64,
+    pub(crate) whole: EndedUntil,
     /// No table is known to hold one.
-    pub(crate) partial: u64,
-    /// The same for deletions of ranges, by sequence number.
-    pub(crate) ranges_whole: SeqNo,
-    pub(crate) ranges_partial: SeqNo,
+    pub(crate) partial: EndedUntil,
+    /// What `partial` will be once the search that is under way finds nothing. Without this a fast
+    /// writer that deletes ranges would keep it from ending.
+    pub(crate) goal: EndedUntil,
 }
 
 /// State of the background threads.
@@ -236,7 +251,7 @@ pub(crate) struct EngineState {
     pub(crate) durable: DurableState,
     pub(crate) flushes: Flushes,
     pub(crate) compactions: Compactions,
-    pub(crate) ended: EndedKeyspaces,
+    pub(crate) ended: EndedSearched,
     pub(crate) value_gc: ValueGcState,
     pub(crate) squeezes: Squeezes,
     pub(crate) background: Background,

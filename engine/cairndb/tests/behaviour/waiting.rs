@@ -7,11 +7,24 @@ use cairndb::{Db, ErrorKind, Job};
 
 use crate::{stat, stepped, threaded};
 
-/// Regression: `wait_idle` did not return while another thread wrote.
+/// Regression: `wait_idle` did not return while another thread wrote, or deleted ranges.
 #[test]
 fn waiting_for_idle_ends_while_another_thread_writes() {
+    for range_every in [u64::MAX, 100] {
+        waiting_ends_beside_writes(range_every);
+    }
+}
+
+fn waiting_ends_beside_writes(range_every: u64) {
     let db = threaded().memory_budget(1 << 20).open("/db").unwrap();
-    let put = |n: u64| db.put(&n.wrapping_mul(0x9E37_79B9).to_le_bytes(), &[7; 100]);
+    let put = |n: u64| {
+        let key = n.wrapping_mul(0x9E37_79B9).to_le_bytes();
+        if n % range_every == 1 {
+            db.delete_range(key.to_vec()..[&key[..], &[1]].concat())
+                .unwrap();
+        }
+        db.put(&key, &[7; 100])
+    };
     let (begun, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
