@@ -293,6 +293,11 @@ impl Cursor {
         self.inner.view().context().with_directory(moved)
     }
 
+    /// Leaves the cursor without an entry, as after the last one.
+    pub(crate) fn leave(&mut self) {
+        self.inner.unplace();
+    }
+
     /// Moves to the next entry. After the last entry the cursor is not valid. Does nothing if the
     /// cursor is not valid.
     ///

@@ -233,6 +233,9 @@ impl Rules {
     /// Returns the operand that has the same effect as the operands from `first` on.
     fn join(&self, key: &[u8], gathered: &Gathered, first: usize) -> Option<Vec<u8>> {
         let operator = self.context.merge_operator.as_ref()?;
+        if !self.may_fold(key, gathered.stripe) {
+            return None;
+        }
         let values = gathered.versions[first..].iter().rev();
         let values: Vec<&[u8]> = values.map(|operand| gathered.value(operand)).collect();
         let joined = guarded(|| Ok(operator.combine(key, &values))).ok()?;
@@ -249,6 +252,9 @@ impl Rules {
         base: Option<&Version>,
     ) -> Option<Vec<u8>> {
         self.context.merge_operator.as_ref()?;
+        if !self.may_fold(key, gathered.stripe) {
+            return None;
+        }
         let Gathered {
             versions,
             bytes,

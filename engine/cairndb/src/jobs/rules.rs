@@ -51,6 +51,9 @@ pub(crate) struct JobRanges {
     /// Sequence number up to which all deletions are applied to every version that is visible to
     /// all readers.
     pub(crate) applied: SeqNo,
+    /// The newest map, if it has deletions that no reader sees yet. Operands are not folded across
+    /// them.
+    pub(crate) unpublished: RangeMap,
 }
 
 impl JobRanges {
@@ -70,6 +73,7 @@ impl JobRanges {
         JobRanges {
             maps,
             applied: oldest.min(last),
+            unpublished: RangeMap::EMPTY,
         }
     }
 }
@@ -91,7 +95,8 @@ pub(crate) struct Progress {
     /// Keyspace of the last key that was looked up, and whether it was dropped.
     keyspace: Option<u32>,
     ended: bool,
-    /// No key from the last one on and before this one is in a deleted range; `None` if not known.
+    /// No key from the last one on and before this one is in a deleted range. `None` if that is not
+    /// known, or if no range follows.
     clear_until: Option<Arc<[u8]>>,
 }
 
@@ -173,6 +178,18 @@ impl Rules {
         let map = self.ranges.maps.get(self.stripe(stored));
         let covering = map.and_then(|map| map.covering(order, key));
         covering.is_some_and(|range| range.seq > seq)
+    }
+
+    /// Returns whether operands of `key` in a stripe may be replaced by one entry. In that of versions
+    /// that are not published, a deletion of their range may come between them.
+    pub(super) fn may_fold(&self, key: &[u8], stripe: usize) -> bool {
+        let unpublished = &self.ranges.unpublished;
+        if unpublished.is_empty() || stripe < self.snapshots.len() {
+            return true;
+        }
+        let newest = self.snapshots.last().copied().unwrap_or(0);
+        let covering = unpublished.covering(self.order(), key);
+        covering.is_none_or(|range| range.seq <= newest)
     }
 
     /// Drops a version of a dropped keyspace or a deleted range. The next version of its key is

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use cairndb_base::{Error, Kind, Result, SeqNo, watch};
+use cairndb_base::{Error, Kind, Result, SEQ_MAX, SeqNo, watch};
 use cairndb_env::Dir;
 use cairndb_format::batch::{self, Entry};
 use cairndb_format::log::{HEADER_BYTES, Record, SegmentReader, Step};
@@ -268,10 +268,9 @@ impl Replay<'_> {
             end: None,
             live: shared.then(|| Arc::clone(&self.live)),
             drops: self.keyspaces.drops(),
-            ranges: JobRanges {
-                maps: vec![self.recovered.ranges[section].clone()],
-                applied: self.recovered.last_seq,
-            },
+            ranges: JobRanges::new(&[SEQ_MAX], self.recovered.last_seq, |_| {
+                self.recovered.ranges[section].clone()
+            }),
         };
         let sources = parts.iter().rev();
         let sources = sources

@@ -369,8 +369,8 @@ impl<'t> TransactionCursor<'t> {
         let moved = match (self.direction, to) {
             (Direction::Forward, Some(to)) => self.base.seek(&to),
             (Direction::Forward, None) => {
-                let last = self.base.seek_to_last();
-                last.and_then(|()| self.base.next())
+                self.base.leave();
+                Ok(())
             }
             (Direction::Backward, _) => {
                 let moved = self.base.seek_for_prev(&from);

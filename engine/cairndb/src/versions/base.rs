@@ -192,8 +192,13 @@ impl Base {
         bottom: bool,
         values: Arc<Values>,
         end: Option<Vec<u8>>,
-        (snapshots, ranges): (Vec<SeqNo>, JobRanges),
+        (snapshots, mut ranges): (Vec<SeqNo>, JobRanges),
     ) -> Rules {
+        let newest = snapshots.last().copied().unwrap_or(0);
+        let live = Arc::clone(&self.versions.lock().ranges[section]);
+        if live.newest_seq() > newest {
+            ranges.unpublished = live.newest();
+        }
         // Before the keyspaces are read: a drop in between is then noticed.
         let drops = self.keyspaces.drops();
         Rules {

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cairndb::env::random::Random;
 use cairndb::{
-    Comparator, Db, ErrorKind, Isolation, KeyspaceOptions, TransactionOptions, WriteBatch,
+    Comparator, Db, Error, ErrorKind, Isolation, KeyspaceOptions, MergeOperator, Result,
+    TransactionOptions, WriteBatch,
 };
 
 use crate::counting::Counting;
-use crate::{mem_db, noise, stat, stepped, threaded};
+use crate::{appending, mem_db, noise, stat, stepped, threaded};
 
 fn key(n: u64) -> Vec<u8> {
     format!("{n:08}").into_bytes()
@@ -113,6 +114,62 @@ fn a_range_is_passed_in_logarithmic_steps() {
             "{flushed}: {few:?} {many:?}"
         );
     }
+}
+
+/// Regression: the parts of a long batch are flushed before it is published, and a flush folded
+/// operands over what the batch had put before it deleted their range.
+#[test]
+fn operands_are_not_folded_across_a_range_of_their_batch() {
+    let db = appending().memory_budget(256 << 10).open("/db").unwrap();
+    let mut batch = WriteBatch::new();
+    batch.merge(b"joined", b"1");
+    batch.put(b"put", b"1");
+    batch.delete_range("a".."q");
+    batch.merge(b"joined", b"2");
+    batch.merge(b"put", b"2");
+    for n in 0..2000_u32 {
+        batch.put(format!("q{n:04}").as_bytes(), &[7; 1000]);
+    }
+    db.write(&batch).unwrap();
+    for _ in 0..2 {
+        for key in [b"joined".as_slice(), b"put"] {
+            assert_eq!(db.get(key).unwrap().as_deref(), Some(&b"2"[..]));
+        }
+        db.compact_range(..).unwrap();
+    }
+}
+
+/// Folds nothing.
+#[derive(Debug)]
+struct Refusing;
+
+impl MergeOperator for Refusing {
+    fn name(&self) -> &'static str {
+        "test.Refusing"
+    }
+    fn merge(&self, _: &[u8], _: Option<&[u8]>, _: &[&[u8]]) -> Result<Vec<u8>> {
+        Err(Error::invalid("refused"))
+    }
+}
+
+/// Regression: the cursor of a transaction looked for the end of a range without one at the last
+/// entry, again and again if that could not be folded.
+#[test]
+fn a_range_of_a_transaction_is_left_without_reading_it() {
+    let options = stepped().merge_operator(Arc::new(Refusing));
+    let db = options.open("/db").unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.merge(b"z", b"1").unwrap();
+    assert!(db.get(b"z").is_err());
+    let transaction = db.transaction();
+    transaction.delete_range("m"..).unwrap();
+    let mut cursor = transaction.cursor();
+    cursor.seek_to_first().unwrap();
+    assert_eq!(cursor.key(), b"a");
+    cursor.next().unwrap();
+    assert!(!cursor.valid());
+    cursor.seek_to_last().unwrap();
+    assert_eq!(cursor.key(), b"a");
 }
 
 /// A batch replaces the keys of a range again and again, while memtables are sealed and flushed.
@@ -262,7 +319,7 @@ fn a_comparator_has_some_ranges_only() {
     let options = || stepped().comparator(Arc::new(Reversed));
     let db = options().open("/db").unwrap();
     fill(&db, 0, 10, 10);
-    let refused = |result: cairndb::Result<()>| {
+    let refused = |result: Result<()>| {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::InvalidArgument);
     };
     refused(db.delete_range(key(7)..=key(3)));
@@ -289,7 +346,7 @@ fn a_dropped_keyspace_refuses_a_range() {
     assert_eq!(keyspace.iter().try_count().unwrap(), 0);
     assert_eq!(other.iter().try_count().unwrap(), 1);
     db.drop_keyspace("k").unwrap();
-    let closed = |result: cairndb::Result<()>| {
+    let closed = |result: Result<()>| {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Closed);
     };
     closed(keyspace.delete_range(..));
@@ -312,7 +369,7 @@ fn ranges_conflict_with_what_depends_on_them() {
     let db = stepped().open("/db").unwrap();
     fill(&db, 0, 10, 10);
     let serializable = TransactionOptions::new().isolation(Isolation::Serializable);
-    let conflicts = |result: cairndb::Result<()>| {
+    let conflicts = |result: Result<()>| {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Conflict);
     };
     let reader = db.transaction_with(&serializable);
