@@ -86,8 +86,8 @@ impl Compactor {
             })?)
     }
 
-    /// Frees tables of dropped keyspaces, or rewrites some if `idle`. Returns `false` if there are
-    /// none.
+    /// Frees tables of dropped keyspaces and deleted ranges, or rewrites some if `idle`. Returns
+    /// `false` if there are none.
     fn compact_ended(&self, idle: bool) -> Result<bool> {
         let mut state = self.base.versions.lock();
         let Some(plan) = self.tables.schedule.ended_plan(&mut state, idle) else {

@@ -114,10 +114,13 @@ impl Schedule {
         if ranges.peek().is_none() {
             return 0;
         }
-        let oldest = self.base.readable_at().first().copied().unwrap_or(0);
         let newest = ranges.map(|ranges| ranges.newest_seq()).max();
         // A deletion that may be lost with the log frees nothing.
-        newest.unwrap_or(0).min(oldest).min(state.flushed_seq)
+        let newest = newest.unwrap_or(0).min(state.flushed_seq);
+        // Before the snapshots are listed: a release in between must wake the worker.
+        self.base.snapshots.wake_on_release(newest);
+        let oldest = self.base.readable_at().first().copied().unwrap_or(0);
+        newest.min(oldest)
     }
 
     /// Returns the plan that frees tables of dropped keyspaces or deleted ranges: those that hold

@@ -2,10 +2,11 @@
 //! snapshot.
 //!
 //! A version that is newer than an open snapshot keeps its sequence number, and the newest version
-//! of a key is never dropped before that snapshot is released (`jobs/rules.rs`), not even a
+//! of a key is not dropped before that snapshot is released (`jobs/rules.rs`), not even a
 //! tombstone. So a key was written after the snapshot if and only if its newest version has a
 //! larger sequence number, and memtables and tables without such numbers need not be searched:
-//! usually all but the mutable memtable.
+//! usually all but the mutable memtable. One exception: a version that was put after the snapshot,
+//! and whose range was deleted after that, may be gone. The key is then absent before and after.
 
 use std::cmp::Ordering;
 use std::ops::Bound;

@@ -138,7 +138,7 @@ impl OwnWrites {
         let mark = self.batch.mark();
         match (space, kind) {
             (_, Kind::Pointer | Kind::RangeDelete) => {
-                return Err(Error::invalid("a pointer is not a user's write"));
+                return Err(Error::invalid("not an entry that a user writes"));
             }
             (Some(keyspace), _) => self.batch.add_in(keyspace, kind, key, value),
             (None, Kind::Put) => self.batch.put(key, value),

@@ -346,7 +346,7 @@ impl Installer {
     fn end_ranges(&self, state: &mut EngineState, version: &mut Version) {
         let live = self.base.keyspaces.live();
         for section in Section::ALL {
-            if !state.ranges[section].any() {
+            if !state.ranges[section].any() && version.ranges[section].is_empty() {
                 continue;
             }
             let is_live = |range: &Deleted| {
@@ -364,9 +364,12 @@ impl Installer {
                 let hides = |table: &Arc<TableHandle>| table.has_hidden_by(range.seq);
                 !is_live(range) || oldest >= range.seq && !tables.into_iter().any(hides)
             };
-            let kept = state.ranges[section].without(ended);
             let map = version.ranges[section].without(ended);
-            *state.ranges.get_mut(section) = Arc::new(kept);
+            // A reader relies on it that what has no ranges is not replaced.
+            if state.ranges[section].any() {
+                let kept = state.ranges[section].without(ended);
+                *state.ranges.get_mut(section) = Arc::new(kept);
+            }
             *version.ranges.get_mut(section) = map;
         }
     }

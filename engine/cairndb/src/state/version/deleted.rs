@@ -48,6 +48,8 @@ impl Version {
         let end = range.end.as_deref().map(stored);
         let end = end.unwrap_or(StoredKey::END_OF_DEFAULT);
         let runs = self.runs.iter();
-        runs.flat_map(move |run| run.overlapping(orders, stored(&range.start), end))
+        let tables = runs.flat_map(move |run| run.overlapping(orders, stored(&range.start), end));
+        // Those that begin with the range's end overlap it only by their bounds.
+        tables.filter(move |table| range.reaches(&orders[section], &table.record.smallest))
     }
 }
