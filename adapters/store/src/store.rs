@@ -70,8 +70,8 @@ pub trait Store: Read + Send + Sync {
     /// Same as [`Store::write_with`].
     fn delete_with(&self, key: &[u8], options: &CallOptions) -> Result<()>;
 
-    /// Removes all keys in the range of `scan`, whose direction and limit are ignored. A range whose
-    /// end is not after its start has no key.
+    /// Removes all keys in the range of `scan`, whose direction and limit are ignored. A range
+    /// whose end is not after its start has no key.
     ///
     /// Cost: constant in an embedded database; elsewhere one round trip, and the engine removes key
     /// by key. It is no part of transactions and batches.

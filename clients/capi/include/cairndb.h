@@ -204,7 +204,8 @@
 #define CAIRNDB_WRITE_MERGE 3
 
 /**
- * Removes the keys from the key to before the value; an empty value stands for no end.
+ * Removes the keys from the key up to, but not including, the value. An empty value stands for no
+ * end, for which `cairndb_batch_delete_range` takes NULL. Deletions of prefixes are ranges, too.
  */
 #define CAIRNDB_WRITE_DELETE_RANGE 4
 
@@ -906,8 +907,9 @@ cairndb_error *cairndb_delete(cairndb_db *db,
                               cairndb_durability durability);
 
 /**
- * Removes the keys from `from` to before `to`, in constant time. NULL stands for the empty key, or
- * for no end. The space is freed in the background.
+ * Removes the keys from `from` up to, but not including, `to`, in constant time. `from` may be
+ * NULL for the first key, and `to` NULL for no end; a `to` that is not NULL, of length 0, is the
+ * empty key. Ends in reverse order remove nothing. The space is freed in the background.
  */
 cairndb_error *cairndb_delete_range(cairndb_db *db,
                                     const char *from,
@@ -918,7 +920,7 @@ cairndb_error *cairndb_delete_range(cairndb_db *db,
 
 /**
  * Removes the keys that start with `prefix`, as `cairndb_delete_range` does, at the durability of
- * the database; `cairndb_batch_delete_prefix` allows another one. `INVALID_ARGUMENT` with a
+ * the database; a batch can be written with another one. `INVALID_ARGUMENT` with a
  * comparator, whose order need not keep such keys together.
  */
 cairndb_error *cairndb_delete_prefix(cairndb_db *db, const char *prefix, size_t prefix_len);
@@ -1090,8 +1092,8 @@ cairndb_error *cairndb_batch_put(cairndb_batch *batch,
 cairndb_error *cairndb_batch_delete(cairndb_batch *batch, const char *key, size_t key_len);
 
 /**
- * Adds the deletion of a range, as `cairndb_delete_range`. It also removes what earlier writes of
- * the batch put there.
+ * Adds the deletion of a range, as `cairndb_delete_range` does. It also removes what earlier
+ * writes of the batch put there.
  */
 cairndb_error *cairndb_batch_delete_range(cairndb_batch *batch,
                                           const char *from,
@@ -1132,7 +1134,7 @@ cairndb_error *cairndb_batch_append(cairndb_batch *batch, cairndb_batch *source)
 cairndb_error *cairndb_batch_size(cairndb_batch *batch, size_t *count, size_t *bytes);
 
 /**
- * Calls `take` for each write, in order; the value of a deletion is empty. The batch is in use
+ * Calls `take` for each write, in order; the value of a deleted key is empty. The batch is in use
  * meanwhile: `take` must not call the library with it.
  */
 cairndb_error *cairndb_batch_iterate(cairndb_batch *batch,

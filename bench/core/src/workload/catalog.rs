@@ -59,7 +59,7 @@ const fn in_ranges(name: &'static str, pattern: Pattern) -> Workload {
         held: false,
         ranges: true,
     };
-    let help = "the same, but each time delete all that is gone by now as one range";
+    let help = "the same, but each deletion is of the whole range removed so far, in one call";
     row(name, turns, help).fresh().divided(2)
 }
 

@@ -21,7 +21,8 @@ pub const CAIRNDB_WRITE_PUT: u32 = 1;
 pub const CAIRNDB_WRITE_DELETE: u32 = 2;
 /// Adds a merge operand to a key.
 pub const CAIRNDB_WRITE_MERGE: u32 = 3;
-/// Removes the keys from the key to before the value; an empty value stands for no end.
+/// Removes the keys from the key up to, but not including, the value. An empty value stands for no
+/// end, for which `cairndb_batch_delete_range` takes NULL. Deletions of prefixes are ranges, too.
 pub const CAIRNDB_WRITE_DELETE_RANGE: u32 = 4;
 
 #[inline]
@@ -84,8 +85,8 @@ pub unsafe extern "C" fn cairndb_batch_delete(
     })
 }
 
-/// Adds the deletion of a range, as `cairndb_delete_range`. It also removes what earlier writes of
-/// the batch put there.
+/// Adds the deletion of a range, as `cairndb_delete_range` does. It also removes what earlier
+/// writes of the batch put there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cairndb_batch_delete_range(
     batch: *mut cairndb_batch,
@@ -176,7 +177,7 @@ pub unsafe extern "C" fn cairndb_batch_size(
     outcome
 }
 
-/// Calls `take` for each write, in order; the value of a deletion is empty. The batch is in use
+/// Calls `take` for each write, in order; the value of a deleted key is empty. The batch is in use
 /// meanwhile: `take` must not call the library with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cairndb_batch_iterate(

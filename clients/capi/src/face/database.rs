@@ -107,8 +107,9 @@ pub unsafe extern "C" fn cairndb_delete(
     })
 }
 
-/// Removes the keys from `from` to before `to`, in constant time. NULL stands for the empty key, or
-/// for no end. The space is freed in the background.
+/// Removes the keys from `from` up to, but not including, `to`, in constant time. `from` may be
+/// NULL for the first key, and `to` NULL for no end; a `to` that is not NULL, of length 0, is the
+/// empty key. Ends in reverse order remove nothing. The space is freed in the background.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cairndb_delete_range(
     db: *mut cairndb_db,
@@ -126,7 +127,7 @@ pub unsafe extern "C" fn cairndb_delete_range(
 }
 
 /// Removes the keys that start with `prefix`, as `cairndb_delete_range` does, at the durability of
-/// the database; `cairndb_batch_delete_prefix` allows another one. `INVALID_ARGUMENT` with a
+/// the database; a batch can be written with another one. `INVALID_ARGUMENT` with a
 /// comparator, whose order need not keep such keys together.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cairndb_delete_prefix(

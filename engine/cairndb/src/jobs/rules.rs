@@ -180,8 +180,8 @@ impl Rules {
         covering.is_some_and(|range| range.seq > seq)
     }
 
-    /// Returns whether operands of `key` in a stripe may be replaced by one entry. In that of versions
-    /// that are not published, a deletion of their range may come between them.
+    /// Returns whether operands of `key` in a stripe may be replaced by one entry. In the stripe of
+    /// versions that are not published, a deletion of their range may come between them.
     pub(super) fn may_fold(&self, key: &[u8], stripe: usize) -> bool {
         let unpublished = &self.ranges.unpublished;
         if unpublished.is_empty() || stripe < self.snapshots.len() {

@@ -7,11 +7,11 @@ use std::time::Instant;
 use super::Runner;
 use super::counted::Counted;
 use super::totals::Totals;
-use crate::engine::{Cursor as _, Durability, Engine, Role, Session as _, Store};
+use crate::engine::{Cursor as _, Durability, Engine, Role, Session, Store};
 use crate::fault::Fault;
 use crate::measure::loops::{self, Report, Task, deletions, storeless};
 use crate::workload::definition::{Action, Order, Workload};
-use crate::workload::model::Word;
+use crate::workload::model::{Model, Word};
 
 /// The combined results of the threads of a row.
 struct Joined {
@@ -19,6 +19,30 @@ struct Joined {
     /// Number of keys after the row.
     records: u64,
     before: Counted,
+}
+
+/// Deletes `count` ranges that have half of the `num` keys: of equal parts the first half each.
+fn delete_ranges(
+    session: &mut impl Session,
+    model: &Model,
+    num: u64,
+    count: u64,
+) -> Result<Totals, Fault> {
+    let (mut first, mut end) = (model.layout().buffer(), model.layout().buffer());
+    let range = |at: u64| {
+        let (from, next) = (at * num / count, (at + 1) * num / count);
+        from..from + (next - from) / 2
+    };
+    let start = Instant::now();
+    for keys in (0..count).map(range) {
+        session.delete_range(first.set(keys.start), end.set(keys.end))?;
+    }
+    let totals = Totals::timed(start, count);
+    for index in (0..count).flat_map(range) {
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        model.store(at, Word::ABSENT);
+    }
+    Ok(totals)
 }
 
 impl<E: Engine> Runner<'_, E> {
@@ -53,7 +77,11 @@ impl<E: Engine> Runner<'_, E> {
                 self.contents.model.clear();
                 Ok(totals)
             }
-            Action::DeleteRanges => self.delete_ranges(workload),
+            Action::DeleteRanges => {
+                let mut session = self.slot.shared()?.session(self.role(workload, 1))?;
+                let count = Task::ops(self.plan, workload);
+                delete_ranges(&mut session, &self.contents.model, self.plan.num, count)
+            }
             Action::Flush => {
                 self.slot.opened()?.flush()?;
                 Ok(Totals::timed(start, 1))
@@ -76,28 +104,6 @@ impl<E: Engine> Runner<'_, E> {
                 "a row of many operations was taken for one event",
             )),
         }
-    }
-
-    /// Deletes ranges that have half of the keys: of each equal part of them the first half.
-    fn delete_ranges(&self, workload: &Workload) -> Result<Totals, Fault> {
-        let (num, count) = (self.plan.num, Task::ops(self.plan, workload));
-        let layout = self.contents.pool.layout();
-        let (mut first, mut end) = (layout.buffer(), layout.buffer());
-        let range = |at: u64| {
-            let (from, next) = (at * num / count, (at + 1) * num / count);
-            from..from + (next - from) / 2
-        };
-        let mut session = self.slot.shared()?.session(self.role(workload, 1))?;
-        let start = Instant::now();
-        for keys in (0..count).map(range) {
-            session.delete_range(first.set(keys.start), end.set(keys.end))?;
-        }
-        let totals = Totals::timed(start, count);
-        for index in (0..count).flat_map(range) {
-            let at = usize::try_from(index).unwrap_or(usize::MAX);
-            self.contents.model.store(at, Word::ABSENT);
-        }
-        Ok(totals)
     }
 
     /// Closes and reopens the store repeatedly.

@@ -2,8 +2,8 @@
 //!
 //! The map is persistent: adding a deletion copies the few ranges around its ends and shares all
 //! others, so each reader keeps the map of its moment. A deletion replaces whatever it covers,
-//! because it is newer; one within another range splits that. So `n` deletions make at most `2n - 1`
-//! ranges, and far fewer if they overlap.
+//! because it is newer; one within another range splits that. So `n` deletions make at most
+//! `2n - 1` ranges, and far fewer if they overlap.
 //!
 //! Rejected: fragments that list every deletion which covers them, as in RocksDB and Pebble. Ten
 //! thousand ranges that overlap would have millions of list entries, built anew after each write.
