@@ -157,6 +157,10 @@ impl Schedule {
                 return Some(state.begin_compaction(plan));
             }
             state.ended.partial = goal;
+            // Other compactions get a turn before the next goal.
+            if self.compaction_wanted(state, true).is_some() {
+                return None;
+            }
         }
         if state.immutables.is_empty() {
             self.base.keyspaces.forget_dropped(now.drops);

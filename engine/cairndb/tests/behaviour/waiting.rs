@@ -10,7 +10,7 @@ use crate::{stat, stepped, threaded};
 /// Regression: `wait_idle` did not return while another thread wrote, or deleted ranges.
 #[test]
 fn waiting_for_idle_ends_while_another_thread_writes() {
-    for range_every in [u64::MAX, 100] {
+    for range_every in [u64::MAX, 5000] {
         waiting_ends_beside_writes(range_every);
     }
 }
