@@ -55,7 +55,8 @@ functions! {
     put_cf: fn(*mut c_void, *const c_void, *mut c_void, *const u8, usize, *const u8, usize, ErrorPointer);
     merge: fn(*mut c_void, *const c_void, *const u8, usize, *const u8, usize, ErrorPointer);
     delete_cf: fn(*mut c_void, *const c_void, *mut c_void, *const u8, usize, ErrorPointer);
-    delete_range_cf: fn(*mut c_void, *const c_void, *mut c_void, *const u8, usize, *const u8, usize, ErrorPointer);
+    delete_range_cf: fn(
+        *mut c_void, *const c_void, *mut c_void, *const u8, usize, *const u8, usize, ErrorPointer);
     write: fn(*mut c_void, *const c_void, *mut c_void, ErrorPointer);
     get_pinned_cf: fn(*mut c_void, *const c_void, *mut c_void, *const u8, usize, ErrorPointer) -> *mut c_void;
     batched_multi_get_cf: fn(*mut c_void, *const c_void, *mut c_void, usize, *const *const u8, *const usize, *mut *mut c_void, *mut *mut c_char, bool);

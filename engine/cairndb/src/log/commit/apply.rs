@@ -89,7 +89,7 @@ impl Inserter<'_> {
 }
 
 impl MemtableNotes {
-    /// Inserts an entry of which more than the memtable must know.
+    /// Inserts a pointer, and records its file, or the deletion of a range.
     #[cold]
     #[inline(never)]
     fn insert(
