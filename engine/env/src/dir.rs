@@ -11,6 +11,7 @@ use std::sync::Arc;
 use cairndb_base::{Error, ErrorKind, Result};
 
 use crate::file::{LogRegion, ReadFile, WritableFile};
+use crate::shared::{LockState, SharedWords};
 
 /// Held while a database is open; dropping it releases the lock.
 pub trait DirLock: Debug + Send + Sync {}
@@ -48,6 +49,26 @@ pub trait Dir: Debug + Send + Sync {
     /// # Errors
     /// `Locked` if this or another process holds the lock exclusively.
     fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DirLock>>>;
+
+    /// Returns who holds the lock named `name`, without taking it.
+    ///
+    /// # Errors
+    /// `NotSupported` if that cannot be found out; `Io`.
+    fn lock_state(&self, name: &str) -> Result<LockState> {
+        Err(unshared(name))
+    }
+
+    /// Opens the file `name`, which holds this many 64-bit words in memory that all processes
+    /// share, all 0 at first. Opens it for reading if this process may not write it.
+    ///
+    /// # Errors
+    /// `NotFound` if it does not exist and is not to be created; `ReadOnly` if this process may not
+    /// create it; `NotSupported` if processes cannot share memory, or lock parts of a file, in this
+    /// directory; `NoSpace`, `Io`.
+    fn open_shared(&self, name: &str, words: usize, create: bool) -> Result<SharedWords> {
+        let _ = (words, create);
+        Err(unshared(name))
+    }
 
     /// Returns the names in the directory, in no particular order, without `.` and `..`.
     ///
@@ -161,4 +182,10 @@ pub trait Dir: Debug + Send + Sync {
 
     /// Lets implementations recognise their own kind in [`Dir::link`].
     fn as_any(&self) -> &dyn Any;
+}
+
+#[cold]
+fn unshared(name: &str) -> Error {
+    let message = "this environment shares no memory between processes";
+    Error::new(ErrorKind::NotSupported, message).file(name)
 }

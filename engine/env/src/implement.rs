@@ -5,6 +5,7 @@
 //! * [`Holders`]: that of [`Dir::lock`](crate::Dir::lock) and
 //!   [`Dir::lock_shared`](crate::Dir::lock_shared);
 //! * [`OneRegion`] and [`Mirror`]: those of [`LogRegion`](crate::LogRegion);
+//! * [`SharedHeap`]: those of [`Dir::open_shared`](crate::Dir::open_shared);
 //! * [`front_of`]: the bounds of [`ReadFile::map`](crate::ReadFile::map);
 //! * [`spawn`]: [`Env::spawn`](crate::Env::spawn) for environments with threads.
 //!
@@ -14,6 +15,7 @@
 mod borrowing;
 mod holders;
 mod mirror;
+mod shared_heap;
 mod threads;
 
 use cairndb_base::{Error, ErrorKind, Result};
@@ -22,6 +24,7 @@ pub use borrowing::OneRegion;
 pub(crate) use borrowing::{Borrowing, region_in_use};
 pub use holders::{Hold, Holders};
 pub use mirror::Mirror;
+pub use shared_heap::SharedHeap;
 pub use threads::spawn;
 
 /// Checks for [`ReadFile::map`](crate::ReadFile::map) that a file of `size` bytes has `len` bytes

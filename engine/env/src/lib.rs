@@ -19,6 +19,7 @@ pub mod mem;
 pub mod random;
 #[cfg(unix)]
 pub mod real;
+pub mod shared;
 pub mod sync;
 #[cfg(unix)]
 mod system;
@@ -32,3 +33,4 @@ pub use fork::{Origin, forked};
 pub use mem::MemEnv;
 #[cfg(unix)]
 pub use real::RealEnv;
+pub use shared::{LockState, ProcessId, SharedFile, SharedWords};

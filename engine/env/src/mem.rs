@@ -14,8 +14,9 @@ use cairndb_base::{Error, ErrorKind, Result};
 use crate::dir::{Dir, DirLock};
 use crate::environment::{Background, Env, Join, Priority};
 use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
-use crate::implement::{self, Hold, Holders, Mirror, OneRegion, front_of};
+use crate::implement::{self, Hold, Holders, Mirror, OneRegion, SharedHeap, front_of};
 use crate::random::Random;
+use crate::shared::{LockState, SharedWords};
 use crate::sync::Mutex;
 
 /// Memory size that the environment reports.
@@ -195,6 +196,25 @@ impl Dir for MemDir {
         Ok(Some(Box::new(self.hold(name, Hold::Shared)?)))
     }
 
+    fn lock_state(&self, name: &str) -> Result<LockState> {
+        Ok(match self.locked.lock().hold(&name.to_owned()) {
+            None => LockState::Free,
+            Some(Hold::Shared) => LockState::Shared,
+            Some(Hold::Exclusive) => LockState::Exclusive,
+        })
+    }
+
+    fn open_shared(&self, name: &str, words: usize, create: bool) -> Result<SharedWords> {
+        let file = if create {
+            let mut files = self.files.lock();
+            Arc::clone(files.entry(name.to_owned()).or_default())
+        } else {
+            self.find(name)?
+        };
+        let mut shared = file.shared.lock();
+        Ok(shared.get_or_insert_with(|| SharedHeap::new(words)).open(0))
+    }
+
     fn list(&self) -> Result<Vec<String>> {
         Ok(self.files.lock().keys().cloned().collect())
     }
@@ -227,7 +247,7 @@ impl Dir for MemDir {
             .map_err(|error| self.named(name, error))?;
         let file = Arc::new(MemFile {
             bytes: Mutex::new(Arc::new(vec![0; bytes])),
-            region: Mutex::default(),
+            ..MemFile::default()
         });
         self.insert_new(name, file.clone())?;
         self.region(file, name, len)
@@ -248,6 +268,9 @@ impl Dir for MemDir {
 
     fn unlink(&self, name: &str) -> Result<()> {
         let removed = self.files.lock().remove(name);
+        if let Some(shared) = removed.as_ref().and_then(|file| file.shared.lock().clone()) {
+            shared.unlink();
+        }
         removed.map(drop).ok_or_else(|| self.missing(name))
     }
 
@@ -339,6 +362,8 @@ impl Drop for MemLock {
 struct MemFile {
     bytes: Mutex<Arc<Vec<u8>>>,
     region: Mutex<OneRegion>,
+    /// Contents of a file of shared words, which has no bytes.
+    shared: Mutex<Option<SharedHeap>>,
 }
 
 impl MemFile {

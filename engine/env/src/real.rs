@@ -10,6 +10,7 @@ mod directory;
 mod files;
 mod lock;
 mod log;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -41,6 +42,8 @@ pub use directory::Modes;
 #[derive(Debug, Default)]
 pub struct RealEnv {
     modes: Modes,
+    /// Kind of file system that tests pretend.
+    file_system: Option<i64>,
 }
 
 impl RealEnv {
@@ -52,14 +55,29 @@ impl RealEnv {
     /// Creates an environment that creates files and directories with these permission bits (the
     /// process's umask still applies).
     pub fn with_modes(modes: Modes) -> Arc<RealEnv> {
-        Arc::new(RealEnv { modes })
+        Arc::new(RealEnv {
+            modes,
+            file_system: None,
+        })
+    }
+
+    /// Creates an environment that takes every file system for the one with this number, as the
+    /// system's header `linux/magic.h` has it. For tests of file systems that a machine lacks.
+    pub fn pretending(file_system: i64) -> Arc<RealEnv> {
+        Arc::new(RealEnv {
+            modes: Modes::default(),
+            file_system: Some(file_system),
+        })
     }
 }
 
 impl Env for RealEnv {
     fn open_dir(&self, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
         Ok(Arc::new(directory::RealDir::open(
-            path, create, self.modes,
+            path,
+            create,
+            self.modes,
+            self.file_system,
         )?))
     }
 

@@ -5,8 +5,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
-use cairndb_env::implement::Hold;
-use cairndb_env::{Dir, DirLock, FileSync, LogRegion, ReadFile, Space, WritableFile};
+use cairndb_env::implement::{Hold, SharedHeap};
+use cairndb_env::{
+    Dir, DirLock, FileSync, LockState, LogRegion, ReadFile, SharedWords, Space, WritableFile,
+};
 
 use crate::disk::{DirId, InodeId, Refusal};
 use crate::fault::Effect;
@@ -16,11 +18,20 @@ use crate::protocol::Event;
 use crate::state::{Call, SimState};
 
 /// See [`Env::open_dir`](cairndb_env::Env::open_dir). The root exists; any other parent must exist.
-pub(crate) fn open_dir(shared: &SharedState, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
+pub(crate) fn open_dir(
+    shared: &SharedState,
+    process: u64,
+    path: &Path,
+    create: bool,
+) -> Result<Arc<dyn Dir>> {
     let path = normal(path);
     let mut state = shared.lock();
     let name = path.to_string_lossy();
-    state.begin(&Call::new(OpKind::OpenDir, &path, &name), || None)?;
+    let call = Call {
+        process,
+        ..Call::new(OpKind::OpenDir, &path, &name)
+    };
+    state.begin(&call, || None)?;
     let dir = match state.disk.find_dir(&path) {
         Some(dir) => dir,
         None if !create => {
@@ -32,24 +43,34 @@ pub(crate) fn open_dir(shared: &SharedState, path: &Path, create: bool) -> Resul
     state.checker.dir_opened(dir);
     drop(state);
     let shared = shared.clone();
-    Ok(Arc::new(SimDir { shared, path, dir }))
+    Ok(Arc::new(SimDir {
+        shared,
+        process,
+        path,
+        dir,
+    }))
 }
 
 #[derive(Debug)]
 struct SimDir {
     shared: SharedState,
+    process: u64,
     path: Arc<Path>,
     dir: DirId,
 }
 
 impl SimDir {
     fn call<'a>(&'a self, kind: OpKind, name: &'a str) -> Call<'a> {
-        Call::new(kind, &self.path, name)
+        Call {
+            process: self.process,
+            ..Call::new(kind, &self.path, name)
+        }
     }
 
     fn handle(&self, state: &SimState, name: &str, inode: InodeId) -> Handle {
         Handle {
             shared: self.shared.clone(),
+            process: self.process,
             dir: self.dir,
             path: self.path.clone(),
             name: name.to_owned(),
@@ -70,8 +91,12 @@ impl SimDir {
             let error = Error::new(ErrorKind::Locked, message);
             return Err(state.refuse(self.named(name, error)));
         }
-        let shared = self.shared.clone();
-        Ok(SimLock { shared, inode })
+        state.note_lock(self.process, inode);
+        Ok(SimLock {
+            shared: self.shared.clone(),
+            process: self.process,
+            inode,
+        })
     }
 
     #[cold]
@@ -126,6 +151,34 @@ impl Dir for SimDir {
             )?))),
             None => Ok(None),
         }
+    }
+
+    fn lock_state(&self, name: &str) -> Result<LockState> {
+        let mut state = self.shared.lock();
+        state.begin(&self.call(OpKind::Lock, name), || None)?;
+        let inode = state.disk.lookup(self.dir, name);
+        Ok(match inode.and_then(|inode| state.locks.hold(&inode)) {
+            None => LockState::Free,
+            Some(Hold::Shared) => LockState::Shared,
+            Some(Hold::Exclusive) => LockState::Exclusive,
+        })
+    }
+
+    fn open_shared(&self, name: &str, words: usize, create: bool) -> Result<SharedWords> {
+        let mut state = self.shared.lock();
+        state.begin(&self.call(OpKind::OpenShared, name), || None)?;
+        let inode = match state.disk.lookup(self.dir, name) {
+            Some(inode) => inode,
+            None if !create => return Err(state.refuse(self.named(name, missing()))),
+            None => match state.disk.create(self.dir, name) {
+                Ok(inode) => inode,
+                Err(why) => return Err(state.refuse(self.named(name, refusal(why)))),
+            },
+        };
+        // The words are no contents of the disk: a crash of the machine leaves none.
+        let file = state.shared.entry(inode);
+        let file = file.or_insert_with(|| SharedHeap::new(words));
+        Ok(file.open(self.process))
     }
 
     fn list(&self) -> Result<Vec<String>> {
@@ -217,6 +270,13 @@ impl Dir for SimDir {
         state.check(Event::Unlink(self.dir, name));
         state.begin(&self.call(OpKind::Unlink, name), || None)?;
         let result = state.disk.unlink(self.dir, name);
+        let shared = result
+            .as_ref()
+            .ok()
+            .and_then(|inode| state.shared.get(inode));
+        if let Some(shared) = shared {
+            shared.unlink();
+        }
         result
             .map(drop)
             .map_err(|why| state.refuse(self.named(name, refusal(why))))
@@ -296,7 +356,11 @@ impl Dir for SimDir {
     fn rename_to(&self, to: &Path) -> Result<()> {
         let to = normal(to);
         let mut state = self.shared.lock();
-        state.begin(&Call::new(OpKind::RenameDir, &to, ""), || None)?;
+        let call = Call {
+            process: self.process,
+            ..Call::new(OpKind::RenameDir, &to, "")
+        };
+        state.begin(&call, || None)?;
         let replaced = state.disk.find_dir(&to);
         if replaced.is_some_and(|dir| !state.disk.dirs[dir].visible.is_empty()) {
             let cause = std::io::Error::from(std::io::ErrorKind::DirectoryNotEmpty);
@@ -322,6 +386,7 @@ fn normal(path: &Path) -> Arc<Path> {
 #[derive(Debug)]
 struct SimLock {
     shared: SharedState,
+    process: u64,
     inode: InodeId,
 }
 
@@ -329,6 +394,7 @@ impl DirLock for SimLock {}
 
 impl Drop for SimLock {
     fn drop(&mut self) {
-        self.shared.lock().locks.release(&self.inode);
+        let mut state = self.shared.lock();
+        state.release_lock(self.process, self.inode);
     }
 }

@@ -30,6 +30,7 @@ pub(crate) type SharedState = Arc<Mutex<SimState>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
     pub(crate) shared: SharedState,
+    pub(crate) process: u64,
     pub(crate) dir: DirId,
     pub(crate) path: Arc<Path>,
     pub(crate) name: String,
@@ -68,6 +69,7 @@ impl Handle {
 
     fn call(&self, kind: OpKind, offset: u64, len: usize) -> Call<'_> {
         Call {
+            process: self.process,
             offset,
             len,
             ..Call::new(kind, &self.path, &self.name)

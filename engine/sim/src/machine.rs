@@ -45,6 +45,8 @@ const TICK_NS: u64 = 1000;
 pub struct SimEnv {
     background: Background,
     memory_bytes: u64,
+    /// The process whose environment this is.
+    process: u64,
     pub(crate) state: Arc<Mutex<SimState>>,
 }
 
@@ -95,8 +97,54 @@ impl SimEnv {
         Arc::new(SimEnv {
             background,
             memory_bytes,
+            process: 0,
             state,
         })
+    }
+
+    // Processes --------------------------------------------------------------------------------
+
+    /// Returns the environment of another process on this machine.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use cairndb_env::Env;
+    /// use cairndb_sim::SimEnv;
+    /// let (one, path) = (SimEnv::new(7), Path::new("db"));
+    /// let other = one.process();
+    /// let held = one.open_dir(path, true)?.lock("LOCK")?;
+    /// let dir = other.open_dir(path, false)?;
+    /// assert!(dir.lock("LOCK").is_err());
+    /// one.kill();
+    /// assert!(dir.lock("LOCK").is_ok() && one.open_dir(path, false).is_err());
+    /// # drop(held);
+    /// # Ok::<(), cairndb_base::Error>(())
+    /// ```
+    #[must_use]
+    pub fn process(&self) -> Arc<SimEnv> {
+        let mut state = self.state.lock();
+        state.processes.last += 1;
+        Arc::new(SimEnv {
+            background: self.background,
+            memory_bytes: self.memory_bytes,
+            process: state.processes.last,
+            state: Arc::clone(&self.state),
+        })
+    }
+
+    /// Kills this process: its locks are free, and every later operation of its handles fails.
+    pub fn kill(&self) {
+        self.state.lock().kill(self.process);
+    }
+
+    /// Kills this process before the operation with this index, or before its first later one.
+    pub fn kill_at(&self, index: u64) {
+        self.state.lock().processes.kill_at = Some((self.process, index));
+    }
+
+    /// Returns whether this process was killed.
+    pub fn is_killed(&self) -> bool {
+        self.state.lock().is_killed(self.process)
     }
 
     // Operations -------------------------------------------------------------------------------
@@ -238,7 +286,7 @@ impl CrashPoint {
 
 impl Env for SimEnv {
     fn open_dir(&self, path: &Path, create: bool) -> Result<Arc<dyn Dir>> {
-        directory::open_dir(&self.state, path, create)
+        directory::open_dir(&self.state, self.process, path, create)
     }
 
     fn background(&self) -> Background {

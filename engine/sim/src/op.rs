@@ -46,11 +46,13 @@ pub enum OpKind {
     RemoveDir,
     /// Renaming a directory.
     RenameDir,
+    /// Opening a file of shared words, perhaps creating it.
+    OpenShared,
 }
 
 impl OpKind {
     /// Every kind.
-    pub const ALL: [OpKind; 20] = [
+    pub const ALL: [OpKind; 21] = [
         OpKind::OpenDir,
         OpKind::Lock,
         OpKind::List,
@@ -71,6 +73,7 @@ impl OpKind {
         OpKind::SyncDir,
         OpKind::RemoveDir,
         OpKind::RenameDir,
+        OpKind::OpenShared,
     ];
 
     /// Returns whether the operation changes what is visible or durable. A crash before any other

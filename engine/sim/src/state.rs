@@ -1,12 +1,12 @@
 //! The state behind one simulated environment, and the start of every call on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 use cairndb_base::{Error, Result};
-use cairndb_env::implement::{Holders, OneRegion};
+use cairndb_env::implement::{Holders, OneRegion, SharedHeap};
 use cairndb_env::random::Random;
 
 use crate::crash::{CrashPoint, InFlight, Settings};
@@ -31,6 +31,8 @@ pub(crate) struct SimState {
     pub(crate) capacity: Option<u64>,
     pub(crate) locks: Holders<InodeId>,
     pub(crate) regions: BTreeMap<InodeId, OneRegion>,
+    pub(crate) shared: BTreeMap<InodeId, SharedHeap>,
+    pub(crate) processes: Processes,
     pub(crate) clock_ns: u64,
     pub(crate) random: Random,
     pub(crate) checker: Checker,
@@ -46,9 +48,22 @@ impl fmt::Debug for SimState {
     }
 }
 
+/// The processes of a machine, each with its own environment.
+#[derive(Debug, Default)]
+pub(crate) struct Processes {
+    pub(crate) last: u64,
+    killed: BTreeSet<u64>,
+    /// The process and the operation at which it is to be killed.
+    pub(crate) kill_at: Option<(u64, u64)>,
+    /// Directory locks, with the process that holds each.
+    locks: Vec<(u64, InodeId)>,
+}
+
 /// A call on a handle.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
+    /// The process that makes it.
+    pub(crate) process: u64,
     pub(crate) kind: OpKind,
     pub(crate) dir: &'a Arc<Path>,
     pub(crate) name: &'a str,
@@ -63,6 +78,7 @@ impl<'a> Call<'a> {
     /// Returns a call about one name of a directory.
     pub(crate) fn new(kind: OpKind, dir: &'a Arc<Path>, name: &'a str) -> Call<'a> {
         Call {
+            process: 0,
             kind,
             dir,
             name,
@@ -99,6 +115,8 @@ impl SimState {
             capacity: None,
             locks: Holders::new(),
             regions: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            processes: Processes::default(),
             clock_ns: 0,
             checker: Checker::new(settings.reader.clone()),
             random: Random::new(settings.seed),
@@ -115,6 +133,13 @@ impl SimState {
     ) -> Result<Option<Effect>> {
         if self.crash.is_some() {
             return Err(call.named(power_lost()));
+        }
+        let due = self.processes.kill_at;
+        if due.is_some_and(|(process, at)| process == call.process && at <= self.next_op) {
+            self.kill(call.process);
+        }
+        if self.is_killed(call.process) {
+            return Err(call.named(killed()));
         }
         let op = Op {
             index: self.next_op,
@@ -155,6 +180,41 @@ impl SimState {
         match failure {
             Some(error) => Err(self.refuse(error)),
             None => Ok(effect),
+        }
+    }
+
+    /// Ends a process: its locks are free, and all its later operations fail.
+    pub(crate) fn kill(&mut self, process: u64) {
+        if !self.processes.killed.insert(process) {
+            return;
+        }
+        for (_, inode) in self
+            .processes
+            .locks
+            .extract_if(.., |(of, _)| *of == process)
+        {
+            self.locks.release(&inode);
+        }
+        for file in self.shared.values() {
+            file.kill(process);
+        }
+    }
+
+    pub(crate) fn is_killed(&self, process: u64) -> bool {
+        self.processes.killed.contains(&process)
+    }
+
+    /// Records that a process holds a directory lock.
+    pub(crate) fn note_lock(&mut self, process: u64, inode: InodeId) {
+        self.processes.locks.push((process, inode));
+    }
+
+    /// Releases a directory lock, unless the end of the process has done so.
+    pub(crate) fn release_lock(&mut self, process: u64, inode: InodeId) {
+        let mut locks = self.processes.locks.iter();
+        if let Some(at) = locks.position(|lock| *lock == (process, inode)) {
+            self.processes.locks.swap_remove(at);
+            self.locks.release(&inode);
         }
     }
 
@@ -209,6 +269,12 @@ impl SimState {
         let mut random = Random::new(self.settings.seed ^ 0xF00D);
         Random::new(random.next_u64() ^ self.next_op)
     }
+}
+
+#[cold]
+fn killed() -> Error {
+    let cause = std::io::Error::other("the simulated process was killed");
+    Error::io("do the operation", cause)
 }
 
 #[cold]

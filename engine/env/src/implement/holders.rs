@@ -48,6 +48,15 @@ impl<K: Ord> Holders<K> {
         }
     }
 
+    /// Returns how the lock is held.
+    pub fn hold(&self, lock: &K) -> Option<Hold> {
+        let held = self.0.get(lock);
+        held.map(|readers| match readers {
+            0 => Hold::Exclusive,
+            _ => Hold::Shared,
+        })
+    }
+
     /// Releases one hold. Returns whether it was the last one.
     pub fn release(&mut self, lock: &K) -> bool {
         match self.0.get_mut(lock) {

@@ -69,6 +69,7 @@ fn every_error_names_its_path() {
     walk.assert_complete(&[
         naming::SPAWN,
         ("Dir::list", never),
+        ("Dir::lock_state", never),
         ("Dir::size_of", never),
         ("Dir::space", never),
         ("Dir::sync", never),

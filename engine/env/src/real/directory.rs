@@ -14,10 +14,11 @@ use rustix::io::Errno;
 
 use super::descriptor::{above_stdio, check_name, mode, open_regular, regular_size, system_error};
 use super::files::{NamedFile, RealReadFile, RealWritableFile, sync_data};
-use super::{lock, log};
+use super::{lock, log, shared};
 use crate::dir::{Dir, DirLock, Space};
 use crate::file::{LogRegion, ReadFile, WritableFile};
 use crate::implement::region_in_use;
+use crate::shared::{LockState, SharedWords};
 
 /// Number of bytes copied at a time on file systems without links.
 const COPY_BYTES: usize = 256 << 10;
@@ -47,6 +48,8 @@ pub(super) struct RealDir {
     path: Arc<Path>,
     modes: Modes,
     kind: FileSystem,
+    /// Whether processes may share memory here.
+    shares: bool,
 }
 
 /// The kinds of file systems that the engine distinguishes.
@@ -68,7 +71,12 @@ enum FileSystem {
 
 impl RealDir {
     /// Opens `path`; see [`crate::Env::open_dir`].
-    pub(super) fn open(path: &Path, create: bool, modes: Modes) -> Result<RealDir> {
+    pub(super) fn open(
+        path: &Path,
+        create: bool,
+        modes: Modes,
+        pretended: Option<i64>,
+    ) -> Result<RealDir> {
         let fail = |what: &'static str, errno| system_error(what, errno).path(path);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = || rustix::fs::openat(CWD, path, flags, Mode::empty());
@@ -104,12 +112,14 @@ impl RealDir {
         if made || (create && is_empty(fd.as_fd())) {
             sync_parent(fd.as_fd()).map_err(|errno| fail("sync the parent directory", errno))?;
         }
-        let kind = file_system(fd.as_fd());
+        let magic = pretended.or_else(|| file_system_magic(fd.as_fd()));
+        let (kind, shares) = file_system(magic);
         Ok(RealDir {
             fd,
             path: path.into(),
             modes,
             kind,
+            shares,
         })
     }
 
@@ -199,6 +209,23 @@ impl Dir for RealDir {
             Some(lock) => Ok(Some(Box::new(lock))),
             None => Ok(None),
         }
+    }
+
+    fn lock_state(&self, name: &str) -> Result<LockState> {
+        self.check_name(name)?;
+        lock::state(self.fd.as_fd(), name).map_err(|error| self.placed(error))
+    }
+
+    fn open_shared(&self, name: &str, words: usize, create: bool) -> Result<SharedWords> {
+        self.check_name(name)?;
+        if !self.shares {
+            let message = "this file system is not one in which processes can share memory safely: \
+                           ext2 to ext4, XFS, tmpfs, overlayfs";
+            let error = Error::new(ErrorKind::NotSupported, message);
+            return Err(self.placed(error.file(name)));
+        }
+        let file = shared::open(self.fd.as_fd(), name, words, create, mode(self.modes.file));
+        Ok(shared::words(file.map_err(|error| self.placed(error))?))
     }
 
     fn list(&self) -> Result<Vec<String>> {
@@ -448,7 +475,20 @@ fn is_empty(dir: BorrowedFd<'_>) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn file_system(fd: BorrowedFd<'_>) -> FileSystem {
+fn file_system_magic(fd: BorrowedFd<'_>) -> Option<i64> {
+    // Some platforms hold the number as a signed 32-bit integer.
+    let stat = rustix::fs::fstatfs(fd).ok()?;
+    Some(i64::from(stat.f_type) & 0xFFFF_FFFF)
+}
+
+/// On other systems nothing is known for certain: no mappings.
+#[cfg(not(target_os = "linux"))]
+fn file_system_magic(_fd: BorrowedFd<'_>) -> Option<i64> {
+    None
+}
+
+/// Returns the kind of the file system, and whether processes may share memory in it.
+fn file_system(magic: Option<i64>) -> (FileSystem, bool) {
     const EXT: i64 = 0xEF53;
     const XFS: i64 = 0x5846_5342;
     const TMPFS: i64 = 0x0102_1994;
@@ -456,20 +496,11 @@ fn file_system(fd: BorrowedFd<'_>) -> FileSystem {
     const F2FS: i64 = 0xF2F5_2010;
     const OVERLAY: i64 = 0x794C_7630;
     const ZFS: i64 = 0x2FC1_2FC1;
-    let magic = match rustix::fs::fstatfs(fd) {
-        // Some platforms hold the number as a signed 32-bit integer.
-        Ok(stat) => i64::from(stat.f_type) & 0xFFFF_FFFF,
-        Err(_) => return FileSystem::Unknown,
-    };
     match magic {
-        EXT | XFS => FileSystem::InPlace,
-        TMPFS | BTRFS | F2FS | OVERLAY | ZFS => FileSystem::Local,
-        _ => FileSystem::Unknown,
+        Some(EXT | XFS) => (FileSystem::InPlace, true),
+        // The files of an overlay are in another file system, most often one of those above.
+        Some(TMPFS | OVERLAY) => (FileSystem::Local, true),
+        Some(BTRFS | F2FS | ZFS) => (FileSystem::Local, false),
+        _ => (FileSystem::Unknown, false),
     }
-}
-
-/// On other systems nothing is known for certain: no mappings.
-#[cfg(not(target_os = "linux"))]
-fn file_system(_fd: BorrowedFd<'_>) -> FileSystem {
-    FileSystem::Unknown
 }

@@ -17,9 +17,11 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::descriptor::{above_stdio, open_regular, system_error};
+use super::shared::locked_range;
 use crate::dir::DirLock;
 use crate::fork::Origin;
 use crate::implement::{Hold, Holders};
+use crate::shared::LockState;
 use crate::sync::{Mutex, MutexGuard};
 
 /// Device and inode of a lock file.
@@ -161,6 +163,39 @@ pub(super) fn acquire_shared(dir: BorrowedFd<'_>, name: &str) -> Result<Option<R
             result => return result,
         }
     }
+}
+
+/// Returns who holds the lock `name` in `dir`.
+pub(super) fn state(dir: BorrowedFd<'_>, name: &str) -> Result<LockState> {
+    let held = held();
+    let Some(id) = id_of(dir, name)? else {
+        return Ok(LockState::Free);
+    };
+    if held.files.contains_key(&id) {
+        return Ok(match held.holders.hold(&id) {
+            Some(Hold::Shared) => LockState::Shared,
+            _ => LockState::Exclusive,
+        });
+    }
+    let (fd, _) = match open_regular(dir, name, OFlags::RDONLY) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(LockState::Free),
+        opened => opened?,
+    };
+    let found = locked_range(fd.as_fd(), (0, 0)).map_err(|errno| {
+        let error = system_error("look for a lock", errno).file(name);
+        match errno {
+            Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL => {
+                error.with_kind(ErrorKind::NotSupported)
+            }
+            _ => error,
+        }
+    })?;
+    Ok(match found {
+        None => LockState::Free,
+        Some(lock) if !lock.exclusive => LockState::Shared,
+        Some(lock) if lock.whole => LockState::Silent,
+        Some(_) => LockState::Exclusive,
+    })
 }
 
 impl HeldLocks {
@@ -306,6 +341,10 @@ enum LockKind {
     Unlock,
 }
 
+/// Length of a writer's lock. It conflicts with every lock of the whole file, and its length shows
+/// that the writer informs followers.
+const ANNOUNCED: libc::off_t = libc::off_t::MAX;
+
 #[cfg(target_os = "linux")]
 #[expect(
     unsafe_code,
@@ -322,7 +361,11 @@ fn set_lock(fd: BorrowedFd<'_>, lock: LockKind) -> std::result::Result<(), Errno
         l_type: libc::c_short::try_from(kind).unwrap_or(0),
         l_whence: 0,
         l_start: 0,
-        l_len: 0,
+        l_len: if lock == LockKind::Write {
+            ANNOUNCED
+        } else {
+            0
+        },
         l_pid: 0,
     };
     loop {

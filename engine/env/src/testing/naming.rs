@@ -173,6 +173,8 @@ pub fn walk_what_all_refuse(env: &dyn Env, path: &Path, foreign: &dyn Dir) -> Wa
     let alone = dir.lock("LOCK").unwrap();
     walk.fails("Dir::lock", here("LOCK"), dir.lock("LOCK"));
     walk.fails("Dir::lock_shared", here("LOCK"), dir.lock_shared("LOCK"));
+    let unmade = dir.open_shared("none", 8, false);
+    walk.fails("Dir::open_shared", here("none"), unmade);
     drop(alone);
     let shared = dir.lock_shared("LOCK").unwrap();
     walk.fails("Dir::lock", here("LOCK"), dir.lock("LOCK"));

@@ -161,7 +161,8 @@ fn every_operation_can_fail_with_every_cause() {
         dir.link("f", &*dir, "g")?;
         dir.rename("g", "h")?;
         dir.sync()?;
-        for name in ["f", "h", "l", "LOCK"] {
+        drop(dir.open_shared("s", 8, true)?);
+        for name in ["f", "h", "l", "LOCK", "s"] {
             dir.unlink(name)?;
         }
         dir.rename_to(Path::new("renamed"))?;

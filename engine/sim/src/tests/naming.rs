@@ -61,6 +61,8 @@ impl World {
                 fails("Dir::lock", here("LOCK"), dir.lock("LOCK").map(drop));
                 let shared = dir.lock_shared("LOCK").map(drop);
                 fails("Dir::lock_shared", here("LOCK"), shared);
+                let state = dir.lock_state("LOCK").map(drop);
+                fails("Dir::lock_state", here("LOCK"), state);
             }
             OpKind::List => fails("Dir::list", whole, dir.list().map(drop)),
             OpKind::SizeOf => fails("Dir::size_of", here("f"), dir.size_of("f").map(drop)),
@@ -103,6 +105,10 @@ impl World {
             }
             OpKind::SyncDir => fails("Dir::sync", whole, dir.sync()),
             OpKind::RemoveDir => fails("Dir::remove", whole, dir.remove()),
+            OpKind::OpenShared => {
+                let opened = dir.open_shared("s", 8, true).map(drop);
+                fails("Dir::open_shared", here("s"), opened);
+            }
             OpKind::RenameDir => {
                 let other = Path::new("/other");
                 let renamed = dir.rename_to(other);

@@ -82,6 +82,8 @@ fn walk_bad_names(walk: &mut Walk, path: &Path) {
     let there = About::File(to.path(), BAD_NAME);
     walk.fails("Dir::lock", here, dir.lock(BAD_NAME));
     walk.fails("Dir::lock_shared", here, dir.lock_shared(BAD_NAME));
+    walk.fails("Dir::lock_state", here, dir.lock_state(BAD_NAME));
+    walk.fails("Dir::open_shared", here, dir.open_shared(BAD_NAME, 8, true));
     walk.fails("Dir::size_of", here, dir.size_of(BAD_NAME));
     walk.fails("Dir::create", here, dir.create(BAD_NAME));
     walk.fails("Dir::open_read", here, dir.open_read(BAD_NAME));
@@ -106,6 +108,8 @@ fn walk_other_things(walk: &mut Walk, path: &Path) {
         let here = About::File(path, name);
         walk.fails("Dir::lock", here, dir.lock(name));
         walk.fails("Dir::lock_shared", here, dir.lock_shared(name));
+        walk.fails("Dir::lock_state", here, dir.lock_state(name));
+        walk.fails("Dir::open_shared", here, dir.open_shared(name, 8, true));
         walk.fails("Dir::size_of", here, dir.size_of(name));
         walk.fails("Dir::create", here, dir.create(name));
         walk.fails("Dir::open_read", here, dir.open_read(name));
