@@ -57,6 +57,7 @@ pub(crate) fn name(kind: ErrorKind) -> &'static str {
         ErrorKind::ReadOnly => "read-only",
         ErrorKind::NotFound => "not found",
         ErrorKind::Interrupted => "interrupted",
+        ErrorKind::Revoked => "revoked",
         _ => "other",
     }
 }

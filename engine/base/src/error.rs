@@ -48,6 +48,9 @@ pub enum ErrorKind {
     NotFound,
     /// The caller's watcher stopped a long call; what was done stays consistent.
     Interrupted,
+    /// The process that writes has removed files that an old view of a follower needs; take a new
+    /// snapshot or cursor.
+    Revoked,
 }
 
 impl ErrorKind {
@@ -68,6 +71,7 @@ impl ErrorKind {
             ErrorKind::ReadOnly => "read-only",
             ErrorKind::NotFound => "not found",
             ErrorKind::Interrupted => "interrupted",
+            ErrorKind::Revoked => "revoked",
         }
     }
 }
@@ -343,9 +347,11 @@ impl From<Error> for std::io::Error {
             ErrorKind::ReadOnly => std::io::ErrorKind::PermissionDenied,
             ErrorKind::Io => error.io_kind().unwrap_or(std::io::ErrorKind::Other),
             ErrorKind::Interrupted => std::io::ErrorKind::Interrupted,
-            ErrorKind::Conflict | ErrorKind::Closed | ErrorKind::Poisoned | ErrorKind::Forked => {
-                std::io::ErrorKind::Other
-            }
+            ErrorKind::Conflict
+            | ErrorKind::Closed
+            | ErrorKind::Poisoned
+            | ErrorKind::Forked
+            | ErrorKind::Revoked => std::io::ErrorKind::Other,
         };
         std::io::Error::new(kind, error)
     }

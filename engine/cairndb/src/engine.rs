@@ -5,6 +5,7 @@ pub(crate) mod close;
 pub(crate) mod configure;
 pub(crate) mod core;
 mod first_state;
+mod follow;
 pub(crate) mod keyspaces;
 mod manual;
 pub(crate) mod open;

@@ -33,6 +33,7 @@ mod compaction;
 mod durable;
 mod engine;
 mod flush;
+mod follow;
 mod jobs;
 mod log;
 mod read;

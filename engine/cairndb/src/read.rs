@@ -7,6 +7,7 @@ pub(crate) mod get;
 pub(crate) mod hints;
 pub(crate) mod key_versions;
 pub(crate) mod merging_iter;
+pub(crate) mod moment;
 pub(crate) mod presence;
 pub(crate) mod source;
 pub(crate) mod value_ref;

@@ -1,5 +1,6 @@
 //! Recovery after a crash: turns the files in the directory into a version.
 
+pub(crate) mod folded;
 pub(crate) mod incremental_replay;
 mod keyspaces;
 pub(crate) mod leftovers;

@@ -3,6 +3,7 @@
 pub(crate) mod base;
 pub(crate) mod edits;
 pub(crate) mod engine_state;
+pub(crate) mod followers;
 pub(crate) mod idle;
 pub(crate) mod install;
 pub(crate) mod settings;

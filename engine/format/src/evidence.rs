@@ -43,7 +43,9 @@ pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
         None => return Ok(Evidence::Foreign),
         // These are not even opened: where locks belong to a process, closing LOCK would release
         // the lock. LevelDB's CURRENT also looks like ours.
-        Some(FileKind::Lock | FileKind::Current) => return Ok(Evidence::Silent),
+        Some(FileKind::Lock | FileKind::Current | FileKind::Shared) => {
+            return Ok(Evidence::Silent);
+        }
         Some(kind) => kind,
     };
     let file = dir.open_read(found)?;
@@ -57,7 +59,7 @@ pub fn evidence(dir: &dyn Dir, found: &str) -> Result<Evidence> {
         FileKind::Value(_) => value_file::is_marked(head),
         FileKind::Table(number) => table::is_table(&*file, number)?,
         FileKind::Temp(_) => file.size() == len as u64 && manifest::parse_current(head).is_some(),
-        FileKind::Lock | FileKind::Current => false,
+        FileKind::Lock | FileKind::Current | FileKind::Shared => false,
     };
     Ok(match ours {
         true => Evidence::Ours,

@@ -13,6 +13,8 @@ use cairndb_base::FileNumber;
 pub const LOCK: &str = "LOCK";
 /// The file that names the manifest.
 pub const CURRENT: &str = "CURRENT";
+/// The file of memory that a writer shares with followers.
+pub const SHARED: &str = "SHARED";
 /// Prefix of a manifest's name.
 pub const MANIFEST_PREFIX: &str = "MANIFEST-";
 
@@ -31,6 +33,8 @@ pub enum FileKind {
     Lock,
     /// `CURRENT`.
     Current,
+    /// `SHARED`.
+    Shared,
     /// `MANIFEST-NNNNNN`.
     Manifest(FileNumber),
     /// `NNNNNN.log`, a log segment.
@@ -49,6 +53,7 @@ impl FileKind {
         match name {
             LOCK => return Some(FileKind::Lock),
             CURRENT => return Some(FileKind::Current),
+            SHARED => return Some(FileKind::Shared),
             _ => {}
         }
         if let Some(digits) = name.strip_prefix(MANIFEST_PREFIX) {
@@ -70,6 +75,7 @@ impl FileKind {
         match self {
             FileKind::Lock => "lock file",
             FileKind::Current => "CURRENT file",
+            FileKind::Shared => "file of shared memory",
             FileKind::Manifest(_) => "manifest",
             FileKind::Log(_) => "log segment",
             FileKind::Table(_) => "table",
@@ -81,7 +87,7 @@ impl FileKind {
     /// Returns the number in the name, if it has one.
     pub fn number(self) -> Option<FileNumber> {
         match self {
-            FileKind::Lock | FileKind::Current => None,
+            FileKind::Lock | FileKind::Current | FileKind::Shared => None,
             FileKind::Manifest(number)
             | FileKind::Log(number)
             | FileKind::Table(number)
@@ -96,6 +102,7 @@ impl fmt::Display for FileKind {
         match self {
             FileKind::Lock => f.write_str(LOCK),
             FileKind::Current => f.write_str(CURRENT),
+            FileKind::Shared => f.write_str(SHARED),
             FileKind::Manifest(number) => write!(f, "{MANIFEST_PREFIX}{number}"),
             FileKind::Log(number) => write!(f, "{number}.log"),
             FileKind::Table(number) => write!(f, "{number}.tbl"),

@@ -70,7 +70,7 @@ impl Survey {
                     let log = log_file(dir, found, findings)?;
                     survey.logs.extend(log);
                 }
-                FileKind::Current | FileKind::Lock | FileKind::Temp(_) => {}
+                FileKind::Current | FileKind::Lock | FileKind::Shared | FileKind::Temp(_) => {}
             }
         }
         survey.manifests.sort_unstable();

@@ -42,6 +42,8 @@ pub const CAIRNDB_ERROR_READ_ONLY: u32 = 12;
 pub const CAIRNDB_ERROR_NOT_FOUND: u32 = 13;
 /// The watcher of `cairndb_watch` stopped the call; the database is consistent.
 pub const CAIRNDB_ERROR_INTERRUPTED: u32 = 14;
+/// The process that writes has removed files that an old view of a follower needs.
+pub const CAIRNDB_ERROR_REVOKED: u32 = 15;
 /// A kind that this version of the header does not name.
 pub const CAIRNDB_ERROR_OTHER: u32 = 99;
 
@@ -74,6 +76,7 @@ fn number(kind: ErrorKind) -> u32 {
         ErrorKind::ReadOnly => CAIRNDB_ERROR_READ_ONLY,
         ErrorKind::NotFound => CAIRNDB_ERROR_NOT_FOUND,
         ErrorKind::Interrupted => CAIRNDB_ERROR_INTERRUPTED,
+        ErrorKind::Revoked => CAIRNDB_ERROR_REVOKED,
         _ => CAIRNDB_ERROR_OTHER,
     }
 }

@@ -22,6 +22,7 @@ fn code(kind: ErrorKind) -> &'static str {
         ErrorKind::ReadOnly => "LEVEL_READ_ONLY",
         ErrorKind::NotFound => "LEVEL_NOT_FOUND",
         ErrorKind::Interrupted => "LEVEL_ABORTED",
+        ErrorKind::Revoked => "LEVEL_REVOKED",
         _ => "LEVEL_ERROR",
     }
 }

@@ -84,6 +84,12 @@ class ConflictError(Error):
     """
 
 
+class RevokedError(Error):
+    """The process that writes has removed files that an old view of a follower needs.
+
+    Take a new snapshot or cursor."""
+
+
 class InterruptedCallError(Error, InterruptedError):
     """A long call was stopped. What stopped it, as `KeyboardInterrupt`, is raised instead of this.
 
@@ -110,6 +116,7 @@ _CLASSES: dict[str, tuple[type[Error], Optional[int]]] = {
     "read-only": (ReadOnlyError, _errno.EROFS),
     "not found": (NotFoundError, _errno.ENOENT),
     "interrupted": (InterruptedCallError, _errno.EINTR),
+    "revoked": (RevokedError, None),
 }
 
 _IO_CLASSES: dict[int, type[IoError]] = {

@@ -12,6 +12,7 @@ use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
 use crate::read::get::{self, ReadAt};
 use crate::read::hints::view_ref::ViewRef;
+use crate::read::moment::{At, Moment};
 use crate::read::presence::Presence;
 use crate::read::view::View;
 use crate::state::keyspaces::KeyspaceState;
@@ -63,18 +64,18 @@ pub(crate) fn get_into(
     core: &Core,
     space: Space<'_>,
     key: &[u8],
-    at: Option<SeqNo>,
+    at: At<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
     in_space(space, key, |key| {
-        core.base.health.check_read()?;
+        core.before_read(at)?;
         let (view, newest) = core.base.versions.read_point(key.section);
         check_space(space)?;
         // A deletion up to `newest` set this before that was published.
-        if view.readers.ranges.any() {
+        if view.readers.ranges.any() || at.is_some_and(|moment| moment.views().is_some()) {
             return get_settled(core, key, at, out);
         }
-        let point = (at.unwrap_or(newest), &RangeMap::EMPTY);
+        let point = (at.map_or(newest, |moment| moment.seq), &RangeMap::EMPTY);
         match get::get(&view, view.context(), key.bytes, point, out) {
             Ok(presence) => Ok(presence),
             Err(error) => retry_get(core, &view, error, key, at, out),
@@ -82,15 +83,10 @@ pub(crate) fn get_into(
     })
 }
 
-/// Like [`get_into`], while there are deleted ranges.
+/// Like [`get_into`], while there are deleted ranges, or in views that a snapshot holds.
 #[cold]
 #[inline(never)]
-fn get_settled(
-    core: &Core,
-    key: StoredKey<'_>,
-    at: Option<SeqNo>,
-    out: &mut Vec<u8>,
-) -> Result<Presence> {
+fn get_settled(core: &Core, key: StoredKey<'_>, at: At<'_>, out: &mut Vec<u8>) -> Result<Presence> {
     let point = settled_read_point(core, key.section, at);
     let view = &point.view;
     let got = get::get(view, view.context(), key.bytes, point.at(), out);
@@ -104,7 +100,7 @@ fn retry_get(
     view: &Arc<View>,
     error: Error,
     key: StoredKey<'_>,
-    at: Option<SeqNo>,
+    at: At<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Presence> {
     let point = newer_read_point(core, view, key.section, at, error)?;
@@ -125,13 +121,14 @@ fn newer_read_point(
     core: &Core,
     view: &Arc<View>,
     section: Section,
-    at: Option<SeqNo>,
+    at: At<'_>,
     error: Error,
 ) -> Result<ReadPoint> {
     // A closed handle may fail to open a file that has been removed since. In that case `Closed` is
     // the correct error.
     core.base.health.check_read()?;
-    if Arc::ptr_eq(view, &core.base.versions.view_of(section)) {
+    let is_held = at.is_some_and(|moment| moment.views().is_some());
+    if is_held || Arc::ptr_eq(view, &core.base.versions.view_of(section)) {
         return Err(core.base.context.add_directory(error));
     }
     // A pointer written since then may refer to a value file that the older view does not know.
@@ -144,11 +141,11 @@ pub(crate) fn get_value(
     core: &Core,
     space: Space<'_>,
     key: &[u8],
-    at: Option<SeqNo>,
+    at: At<'_>,
 ) -> Result<Option<Value>> {
     in_space(space, key, |key| {
         with_scratch(|scratch| {
-            core.base.health.check_read()?;
+            core.before_read(at)?;
             let point = read_point(core, key.section, at);
             check_space(space)?;
             value_at(&point, key.bytes, scratch).or_else(|error| {
@@ -186,7 +183,7 @@ pub(crate) fn multi_get<K: AsRef<[u8]>>(
     core: &Core,
     space: Space<'_>,
     keys: &[K],
-    at: Option<SeqNo>,
+    at: At<'_>,
 ) -> Result<Vec<Option<Value>>> {
     let mut values = Vec::with_capacity(keys.len());
     for_each(core, space, keys, at, |value| {
@@ -201,7 +198,7 @@ pub(crate) fn multi_get_each<K: AsRef<[u8]>>(
     core: &Core,
     space: Space<'_>,
     keys: &[K],
-    at: Option<SeqNo>,
+    at: At<'_>,
 ) -> Result<Vec<Result<Option<Value>>>> {
     let mut values = Vec::with_capacity(keys.len());
     for_each(core, space, keys, at, |value| {
@@ -221,10 +218,10 @@ fn for_each<K: AsRef<[u8]>>(
     core: &Core,
     space: Space<'_>,
     keys: &[K],
-    at: Option<SeqNo>,
+    at: At<'_>,
     mut take: impl FnMut(Result<Option<Value>>) -> Result<()>,
 ) -> Result<()> {
-    core.base.health.check_read()?;
+    core.before_read(at)?;
     let point = settled_read_point(core, section_of(space), at);
     let view = &point.view;
     check_space(space)?;
@@ -299,20 +296,20 @@ impl ReadPoint {
 /// Returns where a read of one key begins, now or at the snapshot `at`. Without deleted ranges, it
 /// may find a state of any moment of the call.
 #[inline]
-fn read_point(core: &Core, section: Section, at: Option<SeqNo>) -> ReadPoint {
+fn read_point(core: &Core, section: Section, at: At<'_>) -> ReadPoint {
     #[cold]
     #[inline(never)]
-    fn among_ranges(core: &Core, section: Section, at: Option<SeqNo>) -> ReadPoint {
+    fn among_ranges(core: &Core, section: Section, at: At<'_>) -> ReadPoint {
         settled_read_point(core, section, at)
     }
     let (view, newest) = core.base.versions.read_point(section);
     // A deletion up to `newest` set this before that was published.
-    if view.readers.ranges.any() {
+    if view.readers.ranges.any() || at.is_some_and(|moment| moment.views().is_some()) {
         return among_ranges(core, section, at);
     }
     ReadPoint {
         view,
-        seq: at.unwrap_or(newest),
+        seq: at.map_or(newest, |moment| moment.seq),
         ranges: RangeMap::EMPTY,
     }
 }
@@ -320,10 +317,13 @@ fn read_point(core: &Core, section: Section, at: Option<SeqNo>) -> ReadPoint {
 /// Returns where a read begins, now or at the snapshot `at`: a view that has everything up to its
 /// sequence number, with exactly the ranges deleted by then. Of a batch that deletes a range and
 /// puts keys in it, a read sees all or nothing.
-fn settled_read_point(core: &Core, section: Section, at: Option<SeqNo>) -> ReadPoint {
+fn settled_read_point(core: &Core, section: Section, at: At<'_>) -> ReadPoint {
     loop {
-        let (view, newest) = consistent_read_point(core, section);
-        let seq = at.unwrap_or(newest);
+        let (view, newest) = match at.and_then(Moment::views) {
+            Some(views) => (Guard::from_inner(Arc::clone(&views[section])), 0),
+            None => consistent_read_point(core, section),
+        };
+        let seq = at.map_or(newest, |moment| moment.seq);
         let (ranges, exact) = if view.readers.ranges.any() {
             view.readers.ranges.at(seq)
         } else {
@@ -337,20 +337,21 @@ fn settled_read_point(core: &Core, section: Section, at: Option<SeqNo>) -> ReadP
     }
 }
 
-/// Returns a cursor over the section of a keyspace.
-pub(crate) fn view_cursor(core: &Core, space: Space<'_>, at: Option<SeqNo>) -> ViewCursor {
+/// Returns a cursor over the section of a keyspace. If the read cannot begin, its moves report
+/// that.
+pub(crate) fn view_cursor(core: &Core, space: Space<'_>, at: At<'_>) -> ViewCursor {
+    let begun = core.before_read(at);
     let ReadPoint { view, seq, ranges } = settled_read_point(core, section_of(space), at);
+    let view = match begun {
+        Ok(()) => view,
+        Err(error) => Guard::from_inner(Arc::new(view.failing(error))),
+    };
     ViewCursor::new(ViewRef::new(view), seq, ranges)
 }
 
-pub(crate) fn contains(
-    core: &Core,
-    space: Space<'_>,
-    key: &[u8],
-    at: Option<SeqNo>,
-) -> Result<bool> {
+pub(crate) fn contains(core: &Core, space: Space<'_>, key: &[u8], at: At<'_>) -> Result<bool> {
     in_space(space, key, |key| {
-        core.base.health.check_read()?;
+        core.before_read(at)?;
         let point = read_point(core, key.section, at);
         check_space(space)?;
         let view = &point.view;

@@ -9,6 +9,7 @@ use crate::api::access::{Space, view_cursor};
 use crate::api::value::Value;
 use crate::engine::core::Core;
 use crate::read::cursor::ViewCursor;
+use crate::read::moment::At;
 use crate::read::view::View;
 use crate::state::keyspaces::KeyspaceState;
 
@@ -79,7 +80,7 @@ fn users(stored: &[u8]) -> &[u8] {
 }
 
 impl Cursor {
-    pub(crate) fn new(core: &Core, space: Space<'_>, at: Option<SeqNo>) -> Cursor {
+    pub(crate) fn new(core: &Core, space: Space<'_>, at: At<'_>) -> Cursor {
         let inner = view_cursor(core, space, at);
         // After the view is loaded: a keyspace that exists now has its entries in that view.
         let within = space.map(|keyspace| Within {
@@ -144,6 +145,16 @@ impl Cursor {
         open
     }
 
+    /// Like [`Cursor::check_read`], and checks that a follower's view is not revoked.
+    fn check_view(&mut self) -> Result<()> {
+        self.check_read()?;
+        let held = self.inner.view().check_pin();
+        if held.is_err() {
+            self.inner.unplace();
+        }
+        held
+    }
+
     /// Returns the order of its keys.
     pub(crate) fn order(&self) -> &Order {
         match &self.within {
@@ -162,7 +173,7 @@ impl Cursor {
     /// Not inlined, because moves in the default keyspace are short.
     #[inline(never)]
     fn move_within(&mut self, to: Move<'_>) -> Result<()> {
-        self.check_read()?;
+        self.check_view()?;
         let Some(within) = &self.within else {
             return Ok(());
         };
@@ -248,7 +259,7 @@ impl Cursor {
         if self.within.is_some() {
             return self.move_within(Move::Seek(key));
         }
-        self.check_read()?;
+        self.check_view()?;
         let moved = self.inner.seek(key);
         self.inner.view().context().with_directory(moved)
     }
@@ -262,7 +273,7 @@ impl Cursor {
         if self.within.is_some() {
             return self.move_within(Move::SeekForPrev(key));
         }
-        self.check_read()?;
+        self.check_view()?;
         let moved = self.inner.seek_for_prev(key);
         self.inner.view().context().with_directory(moved)
     }
@@ -275,7 +286,7 @@ impl Cursor {
         if self.within.is_some() {
             return self.move_within(Move::First);
         }
-        self.check_read()?;
+        self.check_view()?;
         let moved = self.inner.first();
         self.inner.view().context().with_directory(moved)
     }
@@ -288,7 +299,7 @@ impl Cursor {
         if self.within.is_some() {
             return self.move_within(Move::Last);
         }
-        self.check_read()?;
+        self.check_view()?;
         let moved = self.inner.last();
         self.inner.view().context().with_directory(moved)
     }

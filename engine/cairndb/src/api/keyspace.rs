@@ -150,7 +150,7 @@ impl Snapshot {
     /// Same as [`Keyspace::get`].
     pub fn get_in(&self, keyspace: &Keyspace, key: &[u8]) -> Result<Option<Value>> {
         self.check(keyspace)?;
-        get_value(self.core(), keyspace.space(), key, Some(self.seq()))
+        get_value(self.core(), keyspace.space(), key, Some(self.moment()))
     }
 
     /// Like [`Snapshot::get_into`], in `keyspace`.
@@ -159,7 +159,7 @@ impl Snapshot {
     /// Same as [`Keyspace::get`].
     pub fn get_into_in(&self, keyspace: &Keyspace, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         self.check(keyspace)?;
-        let found = get_into(self.core(), keyspace.space(), key, Some(self.seq()), out);
+        let found = get_into(self.core(), keyspace.space(), key, Some(self.moment()), out);
         found.map(Presence::is_there)
     }
 
@@ -173,7 +173,7 @@ impl Snapshot {
         keys: &[K],
     ) -> Result<Vec<Result<Option<Value>>>> {
         self.check(keyspace)?;
-        multi_get_each(self.core(), keyspace.space(), keys, Some(self.seq()))
+        multi_get_each(self.core(), keyspace.space(), keys, Some(self.moment()))
     }
 
     /// Returns the values of `keys` in `keyspace`, in the order of `keys`, or the first error.
@@ -186,7 +186,7 @@ impl Snapshot {
         keys: &[K],
     ) -> Result<Vec<Option<Value>>> {
         self.check(keyspace)?;
-        multi_get(self.core(), keyspace.space(), keys, Some(self.seq()))
+        multi_get(self.core(), keyspace.space(), keys, Some(self.moment()))
     }
 
     /// Returns whether `key` had a value in `keyspace`.
@@ -195,7 +195,7 @@ impl Snapshot {
     /// Same as [`Keyspace::contains`].
     pub fn contains_in(&self, keyspace: &Keyspace, key: &[u8]) -> Result<bool> {
         self.check(keyspace)?;
-        contains(self.core(), keyspace.space(), key, Some(self.seq()))
+        contains(self.core(), keyspace.space(), key, Some(self.moment()))
     }
 
     /// Returns an unpositioned cursor over `keyspace` in the snapshot.
@@ -204,7 +204,7 @@ impl Snapshot {
     /// `InvalidArgument` if the keyspace belongs to another database; `Closed` if it was dropped.
     pub fn cursor_in(&self, keyspace: &Keyspace) -> Result<Cursor> {
         self.check(keyspace)?;
-        let cursor = Cursor::new(self.core(), keyspace.space(), Some(self.seq()));
+        let cursor = Cursor::new(self.core(), keyspace.space(), Some(self.moment()));
         check_space(keyspace.space())?;
         Ok(cursor)
     }

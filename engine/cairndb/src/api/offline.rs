@@ -20,6 +20,7 @@ use crate::read::view::View;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::options::Options;
 use crate::state::sections::StoredKey;
+use crate::state::shared::Shared;
 
 /// Counters of the data that [`verify`] read and found correct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,11 +49,16 @@ pub struct VerifyReport {
 /// keys a second time, in order. `options` must contain the database's comparator
 /// and merge operator, as for an open; its `error_if_exists` is ignored.
 ///
+/// With [`Options::follow`], another process may have the database open for writing: the state at
+/// the time of the call is verified, and `log_versions` are those that are in no table yet.
+///
 /// May be [watched](crate::watch).
 ///
 /// # Errors
 /// - The first damage found: `Corruption`, with file and offset.
-/// - `Locked` while a handle has the database open for writing.
+/// - `Locked` while a handle has the database open for writing, unless the options follow.
+/// - `Revoked` if they do, and the writer has removed files meanwhile
+///   ([`Options::reader_space_max`]).
 /// - Otherwise the same as [`Options::open`].
 ///
 /// ```
@@ -146,6 +152,7 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
     for found in others.into_iter().chain(manifests) {
         dir.unlink(found)?;
     }
+    end_shared(&*dir)?;
     dir.unlink(name::LOCK)?;
     dir.sync()?;
     // From here on another process may create a database here, so only an empty directory is
@@ -158,6 +165,22 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
     }
     drop(lock);
     Ok(())
+}
+
+/// Removes the memory that followers share, if it is ours, and tells them.
+fn end_shared(dir: &dyn Dir) -> Result<()> {
+    if dir.size_of(name::SHARED)?.is_none() {
+        return Ok(());
+    }
+    match Shared::open(dir, false) {
+        Ok(shared) if shared.file().is_writable() => shared.end(),
+        // Of another version: its followers keep the last state.
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::FormatTooNew => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotSupported => {}
+        Err(error) => return Err(error),
+    }
+    dir.unlink(name::SHARED)
 }
 
 /// Returns the files among `names` that belong to this format, without `LOCK` and `CURRENT`.
@@ -173,7 +196,7 @@ fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
     for found in names {
         match FileKind::parse(found) {
             None => foreign = true,
-            Some(FileKind::Lock | FileKind::Current) => {}
+            Some(FileKind::Lock | FileKind::Current | FileKind::Shared) => {}
             Some(_) => match ownership(dir, found)? {
                 Ownership::Ours => ours.push(found.clone()),
                 Ownership::Other(evidence, _) => foreign |= evidence == Evidence::Foreign,
@@ -197,7 +220,10 @@ fn removable(dir: &dyn Dir, names: &[String]) -> Result<Vec<String>> {
 fn verify_all(core: &Core) -> Result<VerifyReport> {
     let version = core.base.versions.version();
     let mut report = VerifyReport {
-        log_versions: core.disk.log.open_report().replayed_entries,
+        log_versions: match core.follower {
+            None => core.disk.log.open_report().replayed_entries,
+            Some(_) => core.base.versions.lock().memtable_entries(),
+        },
         ..Default::default()
     };
     version.check(&core.base.opener.orders)?;

@@ -10,6 +10,7 @@ use crate::api::iter::Iter;
 use crate::api::range::KeyRange;
 use crate::api::value::Value;
 use crate::engine::core::Core;
+use crate::read::moment::Moment;
 use crate::read::presence::Presence;
 
 /// The state of the database when the snapshot was taken. Later writes are not visible through it.
@@ -36,13 +37,13 @@ use crate::read::presence::Presence;
 #[must_use = "dropping a snapshot releases it at once"]
 pub struct Snapshot {
     core: Arc<Core>,
-    seq: SeqNo,
+    moment: Moment,
 }
 
 impl Snapshot {
     pub(crate) fn new(core: Arc<Core>) -> Snapshot {
-        let seq = core.base.acquire_snapshot();
-        Snapshot { core, seq }
+        let moment = core.acquire_moment();
+        Snapshot { core, moment }
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -50,7 +51,12 @@ impl Snapshot {
     }
 
     pub(crate) fn seq(&self) -> SeqNo {
-        self.seq
+        self.moment.seq
+    }
+
+    /// Returns the moment that it shows.
+    pub(crate) fn moment(&self) -> &Moment {
+        &self.moment
     }
 
     /// Returns the value of `key`, or `None` if there was none.
@@ -58,7 +64,7 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Db::get`](crate::Db::get).
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>> {
-        get_value(&self.core, None, key, Some(self.seq))
+        get_value(&self.core, None, key, Some(self.moment()))
     }
 
     /// Replaces the contents of `out` with the value of `key` and returns `true`. If there was no
@@ -67,7 +73,7 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Db::get`](crate::Db::get).
     pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        get_into(&self.core, None, key, Some(self.seq), out).map(Presence::is_there)
+        get_into(&self.core, None, key, Some(self.moment()), out).map(Presence::is_there)
     }
 
     /// Returns the values of `keys`, in the order of `keys`. If a value cannot be read, its error
@@ -76,7 +82,7 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Db::multi_get_each`](crate::Db::multi_get_each).
     pub fn multi_get_each<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Result<Option<Value>>>> {
-        multi_get_each(&self.core, None, keys, Some(self.seq))
+        multi_get_each(&self.core, None, keys, Some(self.moment()))
     }
 
     /// Returns the values of `keys`, in the order of `keys`, or the first error. See also
@@ -85,7 +91,7 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Db::multi_get`](crate::Db::multi_get).
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value>>> {
-        multi_get(&self.core, None, keys, Some(self.seq))
+        multi_get(&self.core, None, keys, Some(self.moment()))
     }
 
     /// Returns whether `key` had a value. Does not read large values and does not fold merge
@@ -94,12 +100,12 @@ impl Snapshot {
     /// # Errors
     /// Same as [`Db::get`](crate::Db::get).
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
-        contains(&self.core, None, key, Some(self.seq))
+        contains(&self.core, None, key, Some(self.moment()))
     }
 
     /// Returns an unpositioned cursor over the snapshot.
     pub fn cursor(&self) -> Cursor {
-        Cursor::new(&self.core, None, Some(self.seq))
+        Cursor::new(&self.core, None, Some(self.moment()))
     }
 
     /// Iterates over all entries in order, from either end. Copies each entry;
@@ -122,7 +128,7 @@ impl Snapshot {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        if self.core.base.snapshots.release(self.seq) && self.core.base.origin.is_here() {
+        if self.core.base.snapshots.release(self.moment.seq) && self.core.base.origin.is_here() {
             self.core.base.versions.wake_idle_worker();
         }
     }

@@ -47,7 +47,7 @@ impl Disk {
                 "only what was written is synced"
             );
             commit.syncing = true;
-            let target = commit.last_seq;
+            let (target, position) = (commit.last_seq, commit.position);
             drop(commit);
             let result = self.sync_pass();
             commit = self.log.lock();
@@ -60,7 +60,10 @@ impl Disk {
             // A comparator may have panicked in the meantime; the memtable may then hold half of a
             // batch.
             if result.is_ok() && !self.base.health.is_poisoned() {
-                commit.synced_seq = commit.synced_seq.max(target);
+                if commit.synced_seq < target {
+                    commit.synced_seq = target;
+                    commit.synced_position = position;
+                }
                 while commit
                     .awaiting_sync
                     .front()
@@ -68,7 +71,7 @@ impl Disk {
                 {
                     commit.awaiting_sync.pop_front();
                 }
-                let publishable = commit.publishable();
+                let (publishable, position) = commit.publishable();
                 assert!(
                     commit
                         .awaiting_sync
@@ -76,7 +79,9 @@ impl Disk {
                         .is_none_or(|seq| publishable < *seq),
                     "a write that waits for its sync is not published"
                 );
-                self.base.versions.publish_up_to(publishable);
+                if self.base.versions.publish_up_to(publishable) {
+                    self.base.followers.publish(position);
+                }
                 if std::mem::take(&mut commit.look_again) {
                     self.base.versions.wake_idle_worker();
                 }

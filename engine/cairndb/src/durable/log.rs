@@ -100,6 +100,9 @@ impl Log {
                 .versions
                 .wait(self.base.versions.lock(), |state| !state.durable.persisting),
         );
+        if first {
+            self.base.followers.begin()?;
+        }
         self.roll_manifest(commit)?;
         if first {
             self.adopt_leftovers()?;
@@ -148,7 +151,7 @@ impl Log {
                 && self.base.dir.size_of(found)? == Some(regular)
             {
                 match self.base.dir.open_log(found) {
-                    Ok(region) => used = self.segments.add_spare(file, region).is_none(),
+                    Ok(region) => used = self.add_found_spare(file, region),
                     // A cursor of an earlier handle still reads it.
                     Err(error) if error.kind() == ErrorKind::Locked => {}
                     Err(error) => return Err(error),
@@ -159,6 +162,14 @@ impl Log {
             }
         }
         Ok(())
+    }
+
+    /// Keeps a spare of an earlier handle, which a follower may be reading. Returns whether it is
+    /// wanted.
+    fn add_found_spare(&self, file: u64, region: Arc<dyn LogRegion>) -> bool {
+        let generation = self.base.followers.generation();
+        let spare = self.segments.add_spare(file, region, generation);
+        spare.is_none()
     }
 
     /// Unlinks spare log files that are needed only by a busy log.
@@ -204,7 +215,7 @@ impl Log {
             return;
         }
         region.warm();
-        if self.segments.add_spare(number.0, region).is_some() {
+        if self.segments.add_spare(number.0, region, 0).is_some() {
             self.base.sweeper.reaper().add(name::log(number));
         }
     }

@@ -1,7 +1,7 @@
 //! `Manifests`: the manifest to which edits are appended, and its replacement with a new one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cairndb_base::{FileNumber, Result};
 use cairndb_env::sync::{Mutex, MutexGuard};
@@ -15,6 +15,8 @@ use crate::versions::base::Base;
 pub(crate) struct Manifests {
     base: Arc<Base>,
     manifest: Manifest,
+    /// Number of the open manifest.
+    number: AtomicU64,
     /// Whether the manifest names a log or value file whose directory entry may not be durable yet.
     names_dirty: AtomicBool,
     /// Held from claiming unsynced values, names and edits until they are synced. A thread that
@@ -27,6 +29,7 @@ impl Manifests {
         Manifests {
             base: Arc::clone(base),
             manifest: Manifest::default(),
+            number: AtomicU64::new(0),
             names_dirty: AtomicBool::new(false),
             sync_turn: Mutex::new(()),
         }
@@ -62,7 +65,11 @@ impl Manifests {
     /// # Errors
     /// Errors of the file, after which the manifest is broken.
     pub(crate) fn append(&self, edit: &VersionEdit) -> Result<()> {
-        self.manifest.append(edit, &self.base.stats)
+        let end = self.manifest.append(edit, &self.base.stats)?;
+        // Relaxed: replaced under the commit lock, while no edit is appended.
+        let number = self.number.load(Ordering::Relaxed);
+        self.base.followers.announce(number, end);
+        Ok(())
     }
 
     /// Like [`Manifests::append`], but for an edit that names a file whose directory entry may not
@@ -158,7 +165,10 @@ impl Manifests {
             .rename(&name::temp(number), name::CURRENT)
             .inspect_err(|_| self.manifest.give_up())?;
         self.base.dir.sync().map_err(poison)?;
+        let end = writer.bytes();
         self.manifest.replace(writer);
+        self.number.store(number.0, Ordering::Relaxed);
+        self.base.followers.announce(number.0, end);
         let mut state = self.base.versions.lock();
         state.durable.manifest = number.0;
         drop(state);

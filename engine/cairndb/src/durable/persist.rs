@@ -159,6 +159,7 @@ impl Disk {
                     runs,
                     values,
                     ranges,
+                    pin: None,
                 });
                 state.durable.seq = state.durable.seq.max(batch.last_seq);
                 for (file, dead) in &edit.value_dead {
@@ -339,6 +340,7 @@ impl Disk {
             self.base.sweeper.reaper().add(name::log(FileNumber(file)));
         }
         let retired = self.log.segments().retire_before(batch.floor);
+        let generation = self.base.followers.generation();
         // Spares are taken from the end. Faulting in a whole log would delay callers that wait for
         // this pass.
         let cold = retired.len().saturating_sub(SPARES_WARMED);
@@ -350,7 +352,11 @@ impl Disk {
                     .sweeper
                     .reaper()
                     .add(name::log(FileNumber(segment.file)));
-            } else if let Some(file) = self.log.segments().add_spare(segment.file, region) {
+            } else if let Some(file) =
+                self.log
+                    .segments()
+                    .add_spare(segment.file, region, generation)
+            {
                 self.base.sweeper.reaper().add(name::log(FileNumber(file)));
             } else if index >= cold {
                 segment.region.warm();

@@ -144,7 +144,7 @@ impl Closer<'_> {
                     .disk
                     .log
                     .segments()
-                    .add_spare(segment.file, region)
+                    .add_spare(segment.file, region, self.base.followers.generation())
                     .is_some()
             {
                 self.base

@@ -95,8 +95,10 @@ pub(super) fn settings(options: &Options, budget: Budget, opener: &TableOpener) 
         budget,
         durability: options.durability,
         output: output_settings(options, budget, &opener.dictionaries),
-        read_only: options.read_only,
+        read_only: options.read_only || options.follow,
+        follows: options.follow,
         value_file: options.value_file_bytes,
+        reader_space: options.reader_space_max,
     }
 }
 

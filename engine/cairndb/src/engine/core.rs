@@ -23,7 +23,9 @@ use crate::engine::keyspaces::KeyspaceManager;
 use crate::engine::manual::Manual;
 use crate::engine::properties::Properties;
 use crate::engine::waiting::Waiting;
+use crate::follow::follower::Follower;
 use crate::log::commit::Commit;
+use crate::read::moment::{At, Moment};
 use crate::scheduler::runner::Runner;
 use crate::scheduler::threads::Scheduler;
 use crate::space::space_maker::SpaceMaker;
@@ -43,6 +45,8 @@ pub(crate) struct Core {
     pub(crate) writer: Arc<Writer>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(super) cache: Arc<dyn PageCache>,
+    /// What looks for writes of another process, in a follower.
+    pub(crate) follower: Option<Follower>,
     /// Held by the closing thread for the entire close. Contains the error of a failed close.
     pub(super) close_turn: Mutex<Option<Error>>,
 }
@@ -73,8 +77,41 @@ impl Core {
             space,
             writer,
             cache,
+            follower: None,
             close_turn: Mutex::new(None),
         }
+    }
+
+    /// Prepares a read at `at`, or of the newest state: a follower looks for new writes.
+    ///
+    /// # Errors
+    /// `Closed`; those of [`Follower::before_read`].
+    #[inline]
+    pub(crate) fn before_read(&self, at: At<'_>) -> Result<()> {
+        if self.base.health.is_plain() {
+            return Ok(());
+        }
+        self.begin_read(at)
+    }
+
+    #[inline(never)]
+    fn begin_read(&self, at: At<'_>) -> Result<()> {
+        self.base.health.check_read()?;
+        match (at, &self.follower) {
+            (Some(moment), _) => moment.check(),
+            (None, Some(follower)) => follower.before_read(),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Takes a snapshot of everything published.
+    pub(crate) fn acquire_moment(&self) -> Moment {
+        let Some(follower) = &self.follower else {
+            return Moment::of_seq(self.base.acquire_snapshot());
+        };
+        let looked = follower.before_read();
+        let (seq, views) = self.base.acquire_views();
+        Moment::of_views(seq, views, looked)
     }
 
     /// Starts the threads with the first write.

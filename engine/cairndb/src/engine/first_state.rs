@@ -21,6 +21,7 @@ use crate::versions::base::Base;
 use crate::versions::engine_state::{
     Background, Compactions, DurableState, EndedSearched, EngineState, Flushes, ImmutableMemtable,
 };
+use crate::versions::followers::Followers;
 use crate::versions::settings::Settings;
 use crate::versions::sweeper::Sweeper;
 use crate::versions::version_set::{FIRST_VIEW, VersionSet};
@@ -106,7 +107,11 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
     recovered.check();
     let budget = settings.budget;
     let path = Arc::clone(&contexts[Section::Default].path);
-    let health = Arc::new(Health::new(path));
+    let health = Arc::new(if settings.follows {
+        Health::following(path)
+    } else {
+        Health::new(path)
+    });
     let contexts = contexts.map(Arc::new);
     let context = Arc::clone(&contexts[Section::Default]);
     let readers = Readers::new(context, &health, &Arc::default(), FIRST_VIEW);
@@ -127,8 +132,10 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
     let segments = Segments::new(recovered.next_segment, budget.retained_log);
     let origin = Origin::here();
     let versions = VersionSet::new(readers, state, recovered.last_seq);
+    let followers = Arc::new(Followers::new(&env, &opener, settings.reader_space));
     let base = Arc::new(Base {
-        sweeper: Sweeper::new(origin, &dir, &health, &opener.reaper, lock),
+        sweeper: Sweeper::new(origin, &dir, &health, &opener.reaper, &followers, lock),
+        followers,
         versions,
         env,
         dir,
@@ -144,7 +151,8 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
         stored_operator: recovered.merge_operator,
         next_file: AtomicU64::new(recovered.next_file),
     });
-    if base.keyspaces.were_used() {
+    // The views that a snapshot of a follower holds are those of all sections.
+    if base.keyspaces.were_used() || base.settings.follows {
         base.begin_keyspaces();
     }
     let disk = Disk::new(&base, commit, segments, recovered.report);

@@ -40,7 +40,7 @@ use crate::state::version::Version;
 const COPYING_TRIES: usize = 2;
 
 /// Contents of the directory.
-enum DirContents {
+pub(super) enum DirContents {
     /// No files, or only a LOCK.
     Empty,
     /// A database, with the number of its manifest.
@@ -90,7 +90,7 @@ fn is_begun(dir: &dyn Dir, name: &str) -> bool {
 }
 
 /// Returns the contents of the directory, or the reason why it cannot be opened. Changes nothing.
-fn look(dir: &dyn Dir, options: &Options) -> Result<DirContents> {
+pub(super) fn look(dir: &dyn Dir, options: &Options) -> Result<DirContents> {
     if let Some(number) = read_current(dir)? {
         if options.error_if_exists {
             return Err(Error::invalid(
@@ -110,7 +110,7 @@ fn look(dir: &dyn Dir, options: &Options) -> Result<DirContents> {
                 foreign.get_or_insert(found);
                 continue;
             }
-            Some(FileKind::Lock | FileKind::Current) => continue,
+            Some(FileKind::Lock | FileKind::Current | FileKind::Shared) => continue,
             Some(_) => {}
         }
         match ownership(dir, found)? {
@@ -178,6 +178,9 @@ impl Core {
 
     fn open_here(options: &Options, path: &Path) -> Result<Arc<Core>> {
         validate(options)?;
+        if options.follow {
+            return Self::open_follower(options, path);
+        }
         #[cfg(feature = "leveldb")]
         crate::engine::upgrade::before_open(options, path)?;
         let mut tries = 0;

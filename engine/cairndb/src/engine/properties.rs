@@ -56,6 +56,7 @@ impl Properties<'_> {
             "leveldb.stats" => Some(self.level_stats()),
             "leveldb.sstables" => Some(self.sstables()),
             "leveldb.approximate-memory-usage" => Some(self.memory_total().to_string()),
+            "cairndb.followers" => Some(self.followers_json()),
             "cairndb.memory" => Some(self.memory_json()),
             "cairndb.runs" => Some(self.runs_json()),
             "cairndb.space" => Some(self.space_json()),
@@ -240,12 +241,27 @@ impl Properties<'_> {
             unflushed_values,
             held_tables: reaper.held_bytes(),
             held_values: reaper.held_value_bytes(),
+            followers: self.base.followers.kept_bytes(),
             log: segments.retained_bytes(),
             spare_log: segments.spare_bytes(),
             manifest: self.disk.log.manifests.bytes(),
             oldest: oldest.unwrap_or(0),
         };
         json(&space_fields(&version, &self.base.opener.orders, beside))
+    }
+
+    /// Returns an array with one object for each process that follows this handle.
+    fn followers_json(&self) -> String {
+        let processes = self.base.followers.held_by_process().into_iter();
+        let processes = processes.map(|held| {
+            json(&[
+                ("process", held.process),
+                ("views", held.views),
+                ("held_bytes", held.bytes),
+            ])
+        });
+        let processes: Vec<String> = processes.collect();
+        format!("[{}]", processes.join(","))
     }
 
     fn stalls_json(&self) -> String {

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use cairndb_base::{Error, ErrorKind, Kind, Result, SeqNo};
 use cairndb_format::batch;
 use cairndb_format::log;
+use cairndb_format::shared::LogPosition;
 use cairndb_mem::MemWriter;
 
 pub(crate) use self::apply::Parts;
@@ -85,6 +86,8 @@ pub(crate) struct Commit {
     pub(crate) segment: Option<Arc<Segment>>,
     /// Offset of the next record.
     at: u64,
+    /// Position after the last record; none before the first one of this handle.
+    pub(crate) position: LogPosition,
     logged_values: LoggedValues,
     /// First segment that holds a record of the mutable memtable.
     pub(crate) memtable_segment: Option<u64>,
@@ -98,6 +101,8 @@ pub(crate) struct Commit {
     pub(crate) awaiting_sync: VecDeque<SeqNo>,
     /// Sequence number up to which everything is synced.
     pub(crate) synced_seq: SeqNo,
+    /// Position in the log up to which everything is synced.
+    pub(crate) synced_position: LogPosition,
     /// Whether a thread is running a sync pass.
     pub(crate) syncing: bool,
     /// Whether the worker waits for the next write, which may overwrite or delete large values.
@@ -158,6 +163,7 @@ impl Commit {
             writers,
             segment: None,
             at: 0,
+            position: LogPosition::default(),
             logged_values,
             memtable_segment: None,
             notes: MemtableNotes::default(),
@@ -166,6 +172,7 @@ impl Commit {
             gap: 0,
             awaiting_sync: VecDeque::new(),
             synced_seq: last_seq,
+            synced_position: LogPosition::default(),
             syncing: false,
             wakes_worker: false,
             look_again: false,
@@ -378,6 +385,7 @@ impl Commit {
             Ok(end) => {
                 let bytes = end - self.at;
                 self.at = end;
+                self.position = LogPosition::new(segment.number, end);
                 self.gap = 0;
                 self.logged_values.bytes += bytes;
                 self.memtable_segment.get_or_insert(segment.number);
@@ -403,13 +411,14 @@ impl Commit {
         }
     }
 
-    /// Returns the largest sequence number that may be published now: the last, or the last synced
-    /// one while a `Sync` write waits. The published number never decreases.
-    pub(crate) fn publishable(&self) -> SeqNo {
+    /// Returns the largest sequence number that may be published now, and its position in the log:
+    /// the last, or the last synced one while a `Sync` write waits. The published number never
+    /// decreases.
+    pub(crate) fn publishable(&self) -> (SeqNo, LogPosition) {
         if self.awaiting_sync.is_empty() {
-            self.last_seq
+            (self.last_seq, self.position)
         } else {
-            self.synced_seq
+            (self.synced_seq, self.synced_position)
         }
     }
 }

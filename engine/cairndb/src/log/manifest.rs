@@ -81,8 +81,9 @@ impl Manifest {
         self.tail.lock().as_ref().is_some_and(long)
     }
 
-    /// Appends `edit`. Once this returns, it has been passed to the operating system.
-    pub(crate) fn append(&self, edit: &VersionEdit, stats: &Stats) -> Result<()> {
+    /// Appends `edit`, and returns the offset after it. Once this returns, it has been passed to the
+    /// operating system.
+    pub(crate) fn append(&self, edit: &VersionEdit, stats: &Stats) -> Result<u64> {
         let mut tail = self.tail.lock();
         let Some(tail) = tail.as_mut() else {
             return Err(Error::new(
@@ -102,7 +103,7 @@ impl Manifest {
         );
         tail.dirty = true;
         tail.broken = result.as_ref().err().map(Error::kind);
-        result
+        result.map(|()| tail.writer.bytes())
     }
 
     /// Makes every appended edit durable.

@@ -119,10 +119,20 @@ impl Segment {
     }
 }
 
+/// A file for a later segment.
+#[derive(Debug)]
+struct Spare {
+    file: u64,
+    region: Arc<dyn LogRegion>,
+    /// Generation in which the manifest dropped its last segment: followers that began to read
+    /// before may still read it. 0 if it was none.
+    retired: u64,
+}
+
 #[derive(Debug, Default)]
 struct Sets {
     live: VecDeque<Arc<Segment>>,
-    spares: Vec<(u64, Arc<dyn LogRegion>)>,
+    spares: Vec<Spare>,
     /// Minimum number of spares since `shed_ns`.
     spares_unused: usize,
     /// Time at which surplus spares were last shed.
@@ -163,18 +173,25 @@ impl Segments {
         }
     }
 
-    /// Takes a spare of exactly `bytes` from which no memtable reads values any longer.
-    pub(crate) fn take_spare(&self, bytes: u64) -> Option<(u64, Arc<dyn LogRegion>)> {
+    /// Takes a spare of exactly `bytes` from which no memtable reads values any longer, and that no
+    /// follower reads: `is_read` returns whether one may read a segment retired in a generation.
+    pub(crate) fn take_spare(
+        &self,
+        bytes: u64,
+        is_read: impl Fn(u64) -> bool,
+    ) -> Option<(u64, Arc<dyn LogRegion>)> {
         let mut sets = self.sets.lock();
         // From the end, because the most recently written spare is most likely in the processor's
         // caches.
-        let found = sets.spares.iter_mut().rposition(|(_, region)| {
+        let found = sets.spares.iter_mut().rposition(|spare| {
+            let (region, retired) = (&mut spare.region, spare.retired);
             let alone = Arc::get_mut(region).filter(|region| region.size() == bytes);
-            alone.map(LogRegion::reuse).is_some()
+            let free = alone.filter(|_| retired == 0 || !is_read(retired));
+            free.map(LogRegion::reuse).is_some()
         })?;
         let spare = sets.spares.remove(found);
         sets.spares_unused = sets.spares_unused.min(sets.spares.len());
-        Some(spare)
+        Some((spare.file, spare.region))
     }
 
     /// Takes out half of the spares that were not needed for a second, the coldest first: after a
@@ -191,7 +208,7 @@ impl Segments {
         // Other spares may have been trimmed in the meantime.
         let unused = sets.spares_unused.min(sets.spares.len());
         let surplus = unused.saturating_sub(BUSY_SPARES_MIN) / 2;
-        let shed: Vec<u64> = sets.spares.drain(..surplus).map(|(file, _)| file).collect();
+        let shed: Vec<u64> = sets.spares.drain(..surplus).map(|it| it.file).collect();
         sets.spares_unused = sets.spares.len();
         shed
     }
@@ -199,16 +216,22 @@ impl Segments {
     /// Returns the total size of the files of all spares.
     pub(crate) fn spare_bytes(&self) -> u64 {
         let sets = self.sets.lock();
-        sets.spares.iter().map(|(_, region)| region.size()).sum()
+        sets.spares.iter().map(|it| it.region.size()).sum()
     }
 
-    /// Keeps a file for recycling, or returns its number if there are enough spares. Live segments
+    /// Keeps a file for recycling, whose last segment was retired in this generation, or returns its
+    /// number if there are enough spares. Live segments
     /// that were created for one long record are not recycled and do not count against the limit.
-    pub(crate) fn add_spare(&self, file: u64, region: Arc<dyn LogRegion>) -> Option<u64> {
+    pub(crate) fn add_spare(
+        &self,
+        file: u64,
+        region: Arc<dyn LogRegion>,
+        retired: u64,
+    ) -> Option<u64> {
         let mut sets = self.sets.lock();
         // Spares whose regions a cursor keeps cannot be used, and there may be many of them.
-        let ready = |(_, spare): &&(u64, Arc<dyn LogRegion>)| Arc::strong_count(spare) == 1;
-        let spares = sets.spares.iter().filter(ready).map(|(_, spare)| spare);
+        let regions = sets.spares.iter().map(|spare| &spare.region);
+        let spares = regions.filter(|region| Arc::strong_count(region) == 1);
         let live = sets.live.iter().map(|segment| &segment.region);
         let alike = |other: &&Arc<dyn LogRegion>| other.size() == region.size();
         let bytes: u64 = spares
@@ -219,7 +242,11 @@ impl Segments {
         if bytes + region.size() > self.bytes_max {
             return Some(file);
         }
-        sets.spares.push((file, region));
+        sets.spares.push(Spare {
+            file,
+            region,
+            retired,
+        });
         None
     }
 
@@ -228,21 +255,21 @@ impl Segments {
     /// numbers.
     pub(crate) fn trim_spares(&self) -> Vec<u64> {
         let mut sets = self.sets.lock();
-        let read = |spare: &mut (u64, Arc<dyn LogRegion>)| Arc::get_mut(&mut spare.1).is_none();
+        let read = |spare: &mut Spare| Arc::get_mut(&mut spare.region).is_none();
         let mut trimmed: Vec<_> = sets.spares.extract_if(.., read).collect();
         let keep = QUIET_SEGMENTS_MAX
             .saturating_sub(sets.live.len())
             .min(sets.spares.len());
         let surplus = sets.spares.len() - keep;
         trimmed.extend(sets.spares.drain(..surplus));
-        trimmed.into_iter().map(|(file, _)| file).collect()
+        trimmed.into_iter().map(|spare| spare.file).collect()
     }
 
     /// Returns whether a spare is ready for use; a spare whose region a memtable keeps is not.
     pub(crate) fn has_spare(&self) -> bool {
         let sets = self.sets.lock();
         let mut spares = sets.spares.iter();
-        spares.any(|(_, region)| Arc::strong_count(region) == 1)
+        spares.any(|spare| Arc::strong_count(&spare.region) == 1)
     }
 
     /// Makes `region` the newest live segment and writes its header. The caller then names it in
@@ -441,18 +468,18 @@ mod tests {
         let long = region(&*dir, 2, 100 * BYTES);
         segments.begin(2, long, 7, 1).unwrap();
         let kept = region(&*dir, 3, BYTES);
-        assert_eq!(segments.add_spare(3, Arc::clone(&kept)), None);
+        assert_eq!(segments.add_spare(3, Arc::clone(&kept), 0), None);
         // A reader of the first spare keeps it from being used or counted.
-        assert!(!segments.has_spare() && segments.take_spare(BYTES).is_none());
-        assert_eq!(segments.add_spare(4, region(&*dir, 4, BYTES)), None);
-        assert_eq!(segments.add_spare(5, region(&*dir, 5, BYTES)), None);
-        assert_eq!(segments.add_spare(6, region(&*dir, 6, BYTES)), Some(6));
+        assert!(!segments.has_spare() && segments.take_spare(BYTES, |_| false).is_none());
+        assert_eq!(segments.add_spare(4, region(&*dir, 4, BYTES), 0), None);
+        assert_eq!(segments.add_spare(5, region(&*dir, 5, BYTES), 0), None);
+        assert_eq!(segments.add_spare(6, region(&*dir, 6, BYTES), 0), Some(6));
         drop(kept);
         assert_eq!(segments.spare_bytes(), 3 * BYTES);
         // The warmest spare is taken first, and only one of the requested length.
-        assert!(segments.take_spare(2 * BYTES).is_none());
+        assert!(segments.take_spare(2 * BYTES, |_| false).is_none());
         let taken: Vec<u64> = (0..3)
-            .map(|_| segments.take_spare(BYTES).unwrap().0)
+            .map(|_| segments.take_spare(BYTES, |_| false).unwrap().0)
             .collect();
         assert_eq!(taken, [5, 4, 3]);
     }
@@ -462,14 +489,17 @@ mod tests {
         let dir = directory();
         let segments = Segments::new(1, 100 * BYTES);
         for file in 0..18 {
-            assert_eq!(segments.add_spare(file, region(&*dir, file, BYTES)), None);
+            assert_eq!(
+                segments.add_spare(file, region(&*dir, file, BYTES), 0),
+                None
+            );
         }
         // All spares were added since the last call.
         let mut now = SHED_AFTER_NS;
         assert!(segments.shed_spares(now).is_empty());
-        let (file, taken) = segments.take_spare(BYTES).unwrap();
+        let (file, taken) = segments.take_spare(BYTES, |_| false).unwrap();
         assert_eq!(file, 17);
-        assert_eq!(segments.add_spare(file, taken), None);
+        assert_eq!(segments.add_spare(file, taken, 0), None);
         assert_eq!(segments.shed_spares(now + SHED_AFTER_NS - 1), []);
         let mut shed = || {
             now += SHED_AFTER_NS;

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use cairndb_base::SeqNo;
+use cairndb_base::{Error, Result, SeqNo};
 use cairndb_env::sync::Mutex;
 use cairndb_mem::Memtable;
 
@@ -146,6 +146,31 @@ impl View {
     #[inline]
     pub(crate) fn context(&self) -> &ReadContext {
         &self.readers.context
+    }
+
+    /// Checks that the process that writes has not removed files of the view, in a follower.
+    ///
+    /// # Errors
+    /// `Revoked`.
+    #[inline]
+    pub(crate) fn check_pin(&self) -> Result<()> {
+        self.version.pin.as_ref().map_or(Ok(()), |pin| pin.check())
+    }
+
+    /// Returns a view with the same entries whose reads report `error`.
+    pub(crate) fn failing(&self, error: Error) -> View {
+        let health = Health::failed(Arc::clone(&self.context().path), error);
+        View::new(
+            Arc::clone(&self.mutable),
+            self.immutables.clone(),
+            Arc::clone(&self.version),
+            Readers {
+                health: Arc::new(health),
+                ..self.readers.clone()
+            },
+            self.number,
+            self.limit,
+        )
     }
 
     /// Returns the number of memtables, including the mutable one.

@@ -10,7 +10,7 @@ use crate::state::keyspaces::Keyspaces;
 
 /// The keyspaces that exist after some edits.
 #[derive(Debug, Default)]
-pub(super) struct FoldedKeyspaces {
+pub(crate) struct FoldedKeyspaces {
     live: BTreeMap<u32, KeyspaceRecord>,
     names: BTreeSet<String>,
     /// Largest numbers that were used, without and with a comparator.
@@ -42,6 +42,14 @@ impl FoldedKeyspaces {
             self.use_number(*number);
         }
         Ok(())
+    }
+
+    /// Makes the engine's keyspaces those of the manifest, which has changed since.
+    ///
+    /// # Errors
+    /// Those of [`Keyspaces::follow`].
+    pub(crate) fn update(&self, keyspaces: &Keyspaces) -> Result<()> {
+        keyspaces.follow(&self.live, self.last)
     }
 
     /// Hands the keyspaces to the engine. Files have numbers below `next_file`.

@@ -37,7 +37,7 @@ pub(crate) fn unlisted_files(
         Some(FileKind::Manifest(number)) => number.0 != manifest,
         Some(FileKind::Log(number)) => !logs.contains(&number.0),
         Some(FileKind::Temp(_)) => true,
-        None | Some(FileKind::Lock | FileKind::Current) => false,
+        None | Some(FileKind::Lock | FileKind::Current | FileKind::Shared) => false,
     });
     found
 }

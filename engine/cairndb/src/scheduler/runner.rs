@@ -250,7 +250,7 @@ impl Runner {
             Task::CompactIdle => self.space.compactor.compact_idle(),
             Task::Squeeze => self.space.squeezer().squeeze_when_nearly_full(),
             Task::RelocateUnderLoad => self.space.value_gc().relocate_values(Moment::Load),
-            Task::Reap => Ok(self.base.sweeper.reap()),
+            Task::Reap => Ok(self.reap()),
             Task::SealForSpace => Ok(self.seal_for_space()),
             Task::FlushAll => self.tables.flusher.flush_once(),
             Task::RelocateIdle => match turn.below {
@@ -292,10 +292,21 @@ impl Runner {
         }
     }
 
+    /// Unlinks obsolete files. Returns whether there were any.
+    fn reap(&self) -> bool {
+        let kept = self.base.followers.has_kept();
+        let any = self.base.sweeper.reap();
+        if !kept && self.base.followers.has_kept() {
+            // The worker looks at them every second, but not before it is woken once.
+            self.base.versions.notify_work();
+        }
+        any
+    }
+
     /// Frees space on a full disk, where readers may have released files. This is done once the
     /// pause is over, and not at every signal.
     fn free_space_after_pause(&self) {
-        self.base.sweeper.reap();
+        self.base.sweeper.reap_for_space();
         let over = self.base.versions.lock().background.retry_at_ns <= self.base.env.now_ns();
         if over && self.base.health.lacks_space() {
             // The latest deletions may hide the only data that can be freed.

@@ -83,11 +83,8 @@ impl Runner {
         } else if self.settle(&mut state, since) {
             // A reader that releases a file does not signal: it may hold any lock when it drops its
             // view. Otherwise only new work ends this wait; sealing a memtable signals it.
-            self.base
-                .sweeper
-                .reaper()
-                .has_pending()
-                .then_some(REAP_AFTER)
+            let held = self.base.sweeper.reaper().has_pending();
+            (held || self.base.followers.has_kept()).then_some(REAP_AFTER)
         } else {
             return Ended::Waited;
         };

@@ -18,7 +18,11 @@ use cairndb_env::sync::Mutex;
 
 const HEALTHY: u8 = 0;
 const POISONED: u8 = 1;
-const CLOSED: u8 = 2;
+/// Each read first looks for what another process has written.
+const FOLLOWING: u8 = 2;
+/// From here on, reads are refused.
+const CLOSED: u8 = 3;
+const FAILED: u8 = 4;
 
 #[derive(Debug)]
 pub(crate) struct Health {
@@ -40,6 +44,28 @@ impl Health {
         }
     }
 
+    /// Returns the health of a handle to a database that another process writes.
+    pub(crate) fn following(path: Arc<Path>) -> Health {
+        let health = Health::new(path);
+        health.state.store(FOLLOWING, Ordering::Relaxed);
+        health
+    }
+
+    /// Returns a health in which reads report `error`.
+    pub(crate) fn failed(path: Arc<Path>, error: Error) -> Health {
+        Health {
+            state: AtomicU8::new(FAILED),
+            cause: Mutex::new(Some(error)),
+            ..Health::new(path)
+        }
+    }
+
+    /// Returns whether a read needs no preparation.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == HEALTHY
+    }
+
     /// Returns `Ok` while writes are allowed.
     #[inline]
     pub(crate) fn check_write(&self) -> Result<()> {
@@ -55,7 +81,7 @@ impl Health {
     /// Returns `Ok` until the handle is closed.
     #[inline]
     pub(crate) fn check_read(&self) -> Result<()> {
-        if self.state.load(Ordering::Relaxed) == CLOSED {
+        if self.state.load(Ordering::Relaxed) >= CLOSED {
             Err(self.error())
         } else {
             Ok(())
@@ -68,6 +94,11 @@ impl Health {
             return Error::new(ErrorKind::Closed, "the database handle was closed");
         }
         let cause = self.cause.lock().clone();
+        if self.state.load(Ordering::Acquire) == FAILED
+            && let Some(error) = cause
+        {
+            return error;
+        }
         let message = match cause.as_ref().map(Error::kind) {
             None | Some(ErrorKind::Io | ErrorKind::NoSpace) => {
                 "a sync failed earlier, so writes are refused; reopen the database"

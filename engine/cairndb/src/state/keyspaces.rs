@@ -177,6 +177,39 @@ impl Keyspaces {
         self.drops.fetch_add(1, Atomic::Release);
     }
 
+    /// Adds and removes keyspaces, in a follower, until they are those of a manifest. `last` are the
+    /// largest numbers that it has used.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if one needs a comparator or merge operator that is not registered.
+    pub(crate) fn follow(
+        &self,
+        records: &BTreeMap<u32, KeyspaceRecord>,
+        last: [u32; 2],
+    ) -> Result<()> {
+        let exists = |keyspace: &KeyspaceState| {
+            let record = records.get(&keyspace.record.number);
+            record == Some(&keyspace.record)
+        };
+        let known = self.known.read();
+        let live = known.keyspaces.values().filter(|it| !it.is_dropped());
+        let dropped: Vec<_> = live.filter(|it| !exists(it)).cloned().collect();
+        let new = records
+            .iter()
+            .filter(|(number, _)| !known.keyspaces.contains_key(*number));
+        let new: Vec<_> = new.map(|(_, record)| record.clone()).collect();
+        drop(known);
+        for keyspace in dropped {
+            self.remove(&keyspace, 0);
+        }
+        for record in new {
+            self.add(self.prepare(record)?);
+        }
+        let mut known = self.known.write();
+        known.last = [0, 1].map(|at| known.last[at].max(last[at]));
+        Ok(())
+    }
+
     /// Returns the keyspaces that were dropped.
     pub(crate) fn dropped(&self) -> Dropped {
         self.known.read().dropped.clone()

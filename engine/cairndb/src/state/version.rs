@@ -25,6 +25,7 @@ use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::ranges::RangeMap;
 use crate::state::sections::{Orders, Section, Sections, StoredKey};
+use crate::state::shared::slot::Pin;
 
 pub(crate) mod census;
 pub(crate) mod deleted;
@@ -413,6 +414,8 @@ pub(crate) struct Version {
     pub(crate) values: Arc<Values>,
     /// The deleted ranges that entries of its tables may be in; later ones are in the log.
     pub(crate) ranges: Sections<RangeMap>,
+    /// What keeps its files from being removed by the process that writes, in a follower.
+    pub(crate) pin: Option<Arc<Pin>>,
 }
 
 impl Version {
@@ -452,6 +455,7 @@ impl Version {
             runs: parts.map(Arc::clone).collect(),
             values: Arc::clone(&self.values),
             ranges: Sections::default(),
+            pin: self.pin.clone(),
         })
     }
 

@@ -14,7 +14,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::jobs::rules::{JobRanges, Rules};
-use crate::read::view::Readers;
+use crate::read::view::{Readers, View};
 use crate::state::batch::WriteBatch;
 use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
@@ -27,6 +27,7 @@ use crate::state::stats::Stats;
 use crate::state::version::{Values, Version};
 use crate::versions::edits::edit_of;
 use crate::versions::engine_state::EngineState;
+use crate::versions::followers::Followers;
 use crate::versions::settings::Settings;
 use crate::versions::sweeper::Sweeper;
 use crate::versions::version_set::{VersionSet, WATCHED_WAIT};
@@ -52,6 +53,7 @@ pub(crate) struct Base {
     pub(crate) next_file: AtomicU64,
     pub(crate) versions: VersionSet,
     pub(crate) sweeper: Sweeper,
+    pub(crate) followers: Arc<Followers>,
 }
 
 impl Base {
@@ -271,6 +273,22 @@ impl Base {
     /// Takes a snapshot of everything published.
     pub(crate) fn acquire_snapshot(&self) -> SeqNo {
         self.snapshots.acquire(&self.versions.published)
+    }
+
+    /// Takes a snapshot of everything published, and the views that show it, in a follower.
+    pub(crate) fn acquire_views(&self) -> (SeqNo, Sections<Arc<View>>) {
+        loop {
+            let number = self.versions.newest_view();
+            let view = |section| Arc::clone(&self.versions.view_of(section));
+            let views = Sections::from_fn(view);
+            let seq = self.acquire_snapshot();
+            // They are of one moment, which none has followed before the number was loaded.
+            let newest = views.iter().all(|view| view.number == number);
+            if newest && self.versions.newest_view() == number {
+                return (seq, views);
+            }
+            let _ = self.snapshots.release(seq);
+        }
     }
 
     /// Waits for a change of the state, at most until the time `end`.

@@ -356,6 +356,13 @@ impl EngineState {
         runs.iter().position(taken).unwrap_or(runs.len())
     }
 
+    /// Returns the number of entries in memtables.
+    pub(crate) fn memtable_entries(&self) -> u64 {
+        let immutables = self.immutables.iter().map(|immutable| &immutable.mem);
+        let parts = immutables.chain([&self.mutable]).flat_map(Memtables::parts);
+        parts.map(|part| part.len() as u64).sum()
+    }
+
     pub(crate) fn immutable_bytes(&self) -> usize {
         self.immutables
             .iter()

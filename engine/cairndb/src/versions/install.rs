@@ -298,6 +298,7 @@ impl Installer {
             runs: Vec::new(),
             values: Arc::clone(&state.version.values),
             ranges: state.version.ranges.clone(),
+            pin: None,
         };
         Self::count_dead(&version, &outcome);
         let (inputs, drops) = (JobInputs::of(plan, &outcome), outcome.drops);

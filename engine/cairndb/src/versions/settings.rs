@@ -17,8 +17,12 @@ pub(crate) struct Settings {
     pub(crate) durability: Durability,
     pub(crate) output: OutputSettings,
     pub(crate) read_only: bool,
+    /// Whether another process may write the database.
+    pub(crate) follows: bool,
     /// Length at which a value file is closed.
     pub(crate) value_file: u64,
+    /// The user's limit on the space that followers may hold.
+    pub(crate) reader_space: Option<u64>,
 }
 
 impl Settings {

@@ -7,6 +7,7 @@ use cairndb_env::{Dir, DirLock, Origin};
 
 use crate::state::files::reaper::Reaper;
 use crate::state::health::Health;
+use crate::versions::followers::Followers;
 
 pub(crate) struct Sweeper {
     origin: Origin,
@@ -15,6 +16,7 @@ pub(crate) struct Sweeper {
     /// Directory lock, released on close. The mutex is held while files are unlinked.
     lock: Mutex<Option<Box<dyn DirLock>>>,
     reaper: Arc<Reaper>,
+    followers: Arc<Followers>,
 }
 
 impl Sweeper {
@@ -23,6 +25,7 @@ impl Sweeper {
         dir: &Arc<dyn Dir>,
         health: &Arc<Health>,
         reaper: &Arc<Reaper>,
+        followers: &Arc<Followers>,
         lock: Option<Box<dyn DirLock>>,
     ) -> Sweeper {
         Sweeper {
@@ -31,6 +34,7 @@ impl Sweeper {
             health: Arc::clone(health),
             lock: Mutex::new(lock),
             reaper: Arc::clone(reaper),
+            followers: Arc::clone(followers),
         }
     }
 
@@ -41,17 +45,28 @@ impl Sweeper {
 
     /// Releases the directory lock. Nothing is unlinked afterwards.
     pub(crate) fn release_lock(&self) {
-        *self.lock.lock() = None;
+        let mut lock = self.lock.lock();
+        self.followers.end();
+        *lock = None;
     }
 
     /// Unlinks obsolete files and returns whether there were any. A poisoned handle unlinks
-    /// nothing.
+    /// nothing. Files that followers need stay.
     pub(crate) fn reap(&self) -> bool {
-        self.reap_with(Vec::new)
+        self.reap_from(Vec::new, false)
     }
 
     /// Like [`Sweeper::reap`], but also unlinks the files that `more` names.
     pub(crate) fn reap_with(&self, more: impl FnOnce() -> Vec<String>) -> bool {
+        self.reap_from(more, false)
+    }
+
+    /// Like [`Sweeper::reap`], but followers keep nothing: the disk is full.
+    pub(crate) fn reap_for_space(&self) -> bool {
+        self.reap_from(Vec::new, true)
+    }
+
+    fn reap_from(&self, more: impl FnOnce() -> Vec<String>, full_disk: bool) -> bool {
         if self.origin.check().is_err() {
             return false;
         }
@@ -61,7 +76,13 @@ impl Sweeper {
             return false;
         }
         // A file that cannot be unlinked now is removed at the next open.
-        self.reaper
-            .reap(more, |obsolete| self.dir.unlink(obsolete).is_ok())
+        let unlink = |name: &str| self.dir.unlink(name).is_ok();
+        let any = self.reaper.reap(more, |obsolete| {
+            !self.followers.keeps(obsolete) && unlink(obsolete)
+        });
+        let free = self.followers.take_free(full_disk);
+        let unlinked = free.iter().filter(|name| unlink(name)).count();
+        self.reaper.note_unlinked(unlinked);
+        any || unlinked > 0
     }
 }

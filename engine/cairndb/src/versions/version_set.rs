@@ -157,9 +157,16 @@ impl VersionSet {
         self.published.store(last, Ordering::Release);
     }
 
-    /// Like [`VersionSet::publish`], but does nothing if more has already been published.
-    pub(crate) fn publish_up_to(&self, last: SeqNo) {
-        self.published.fetch_max(last, Ordering::AcqRel);
+    /// Like [`VersionSet::publish`], but does nothing if as much has already been published. Returns
+    /// whether it did anything.
+    pub(crate) fn publish_up_to(&self, last: SeqNo) -> bool {
+        self.published.fetch_max(last, Ordering::AcqRel) < last
+    }
+
+    /// Like [`VersionSet::publish`], in a follower, which the only caller is: the number decreases
+    /// if the writer has lost writes.
+    pub(crate) fn follow(&self, last: SeqNo) {
+        self.published.store(last, Ordering::Release);
     }
 
     /// Returns the number of bytes of memory that older views keep because readers still use them.

@@ -97,6 +97,9 @@ impl Sealer {
             commit.mutable.is_empty() || newest.is_none_or(|seq| seq < commit.mutable.seq_min()),
             "memtables are sealed in the order of their writes"
         );
+        if !commit.mutable.is_empty() {
+            self.base.followers.seal(commit.last_seq);
+        }
         state.mutable = mutable.clone();
         commit.replace_memtables(mutable, writers)
     }

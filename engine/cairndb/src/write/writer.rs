@@ -217,7 +217,7 @@ impl Writer {
         let unlinked = self.base.sweeper.reaper().unlinked();
         match self.seal_or_rotate(payload, durability) {
             Err(error) if error.kind() == ErrorKind::NoSpace => {
-                self.base.sweeper.reap();
+                self.base.sweeper.reap_for_space();
                 if self.base.sweeper.reaper().unlinked() == unlinked && !self.space.free_log() {
                     return Err(error);
                 }
@@ -355,6 +355,7 @@ impl Writer {
     ) -> Result<()> {
         if durability != Durability::Sync && commit.awaiting_sync.is_empty() {
             self.base.versions.publish(last);
+            self.base.followers.publish(commit.position);
             return Ok(());
         }
         if durability == Durability::Sync {
@@ -381,7 +382,9 @@ impl Writer {
         } else {
             (bytes + log::HEADER_BYTES as u64).next_multiple_of(4096)
         };
-        let (file, region) = if let Some(spare) = self.disk.log.segments().take_spare(size) {
+        let is_read = |retired| self.base.followers.may_read_log(retired);
+        let spare = self.disk.log.segments().take_spare(size, is_read);
+        let (file, region) = if let Some(spare) = spare {
             spare
         } else {
             let (FileNumber(file), region) = self.disk.log.create_log(size)?;
@@ -409,7 +412,9 @@ impl Writer {
         if let Err(error) = self.disk.log.manifests.append_naming(&edit) {
             self.disk.log.segments().abandon(&segment);
             // Reused only once a new manifest no longer names it.
-            if let Some(file) = self.disk.log.segments().add_spare(file, region) {
+            let generation = self.base.followers.generation();
+            let segments = self.disk.log.segments();
+            if let Some(file) = segments.add_spare(file, region, generation) {
                 self.base.sweeper.reaper().add(name::log(FileNumber(file)));
             }
             return Err(error);

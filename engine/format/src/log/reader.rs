@@ -90,6 +90,8 @@ pub enum Step<'a> {
 #[derive(Clone, Debug)]
 pub struct SegmentReader<'a> {
     bytes: &'a [u8],
+    /// Offset of the bytes in the segment.
+    base: usize,
     rules: Rules,
     at: usize,
 }
@@ -99,8 +101,18 @@ impl<'a> SegmentReader<'a> {
     pub fn new(bytes: &'a [u8], header: &SegmentHeader) -> SegmentReader<'a> {
         SegmentReader {
             bytes,
+            base: 0,
             rules: Rules::new(header),
             at: HEADER_BYTES,
+        }
+    }
+
+    /// Returns a reader over a part of a segment, which starts with the record at offset `base`.
+    pub fn of_part(bytes: &'a [u8], base: u64, header: &SegmentHeader) -> SegmentReader<'a> {
+        SegmentReader {
+            base: usize::try_from(base).unwrap_or(usize::MAX),
+            at: 0,
+            ..SegmentReader::new(bytes, header)
         }
     }
 
@@ -112,21 +124,25 @@ impl<'a> SegmentReader<'a> {
     /// Returns the next record, or the reason why there is none. After [`Step::End`] or
     /// [`Step::Bad`], returns the same result again.
     pub fn advance(&mut self) -> Step<'a> {
-        let offset = self.at as u64;
+        let offset = self.base.saturating_add(self.at) as u64;
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         if rest.len() < RECORD_HEADER_BYTES {
             return Step::End { offset };
         }
-        let checked = self.rules.parse(self.bytes, self.at).and_then(|found| {
-            let payload = self.bytes.get(found.payload.clone()).ok_or(Bad::PastEnd)?;
-            let crc = crate::checksum::crc32c_append(found.crc_before, payload);
-            self.rules.accept(&found, crc)?;
-            Ok((found, payload))
-        });
+        let checked = self
+            .rules
+            .parse_part(self.bytes, self.at, self.base)
+            .and_then(|found| {
+                let payload = self.bytes.get(found.payload.clone()).ok_or(Bad::PastEnd)?;
+                let crc = crate::checksum::crc32c_append(found.crc_before, payload);
+                self.rules.accept(&found, crc)?;
+                Ok((found, payload))
+            });
         match checked {
             Ok((found, payload)) => {
                 let record = found.record(payload);
-                self.at = usize::try_from(record.end).unwrap_or(usize::MAX);
+                let end = usize::try_from(record.end).unwrap_or(usize::MAX);
+                self.at = end.saturating_sub(self.base);
                 Step::Record(record)
             }
             Err(why) => Step::Bad { offset, why },
@@ -177,6 +193,16 @@ impl Rules {
 
     /// Reads the header at `at`; its payload then lies within `bytes`.
     pub(crate) fn parse(&self, bytes: &[u8], at: usize) -> std::result::Result<Candidate, Bad> {
+        self.parse_part(bytes, at, 0)
+    }
+
+    /// Like [`Rules::parse`], if the bytes are at offset `base` of the segment.
+    fn parse_part(
+        &self,
+        bytes: &[u8],
+        at: usize,
+        base: usize,
+    ) -> std::result::Result<Candidate, Bad> {
         let rest = bytes.get(at..).unwrap_or_default();
         let header = rest
             .first_chunk::<RECORD_HEADER_BYTES>()
@@ -191,7 +217,7 @@ impl Rules {
             .and_then(|len| start.checked_add(len))
             .filter(|end| *end <= bytes.len())
             .ok_or(Bad::PastEnd)?;
-        let offset = u32::try_from(at).map_err(|_| Bad::PastEnd)?;
+        let offset = u32::try_from(base.saturating_add(at)).map_err(|_| Bad::PastEnd)?;
         Ok(Candidate {
             offset,
             payload: start..end,

@@ -164,6 +164,31 @@ impl ManifestReader {
         })
     }
 
+    /// Continues to read up to `end` in `file`, which is the same file, opened again after it has
+    /// grown. Whoever calls this knows that whole edits end there.
+    ///
+    /// # Errors
+    /// `Corruption` if the file is shorter.
+    pub fn extend(&mut self, file: Arc<dyn ReadFile>, end: u64) -> Result<()> {
+        if file.size() < end || end < self.at {
+            return Err(
+                Error::corruption("manifest is shorter than its writer announced")
+                    .file(self.name.clone())
+                    .offset(file.size())
+                    .expected(format_args!("{end} bytes"))
+                    .found(format_args!("{} bytes", file.size())),
+            );
+        }
+        self.window = Window {
+            file,
+            size: end,
+            bytes: Vec::new(),
+            start: 0,
+        };
+        self.tail = Tail::Clean;
+        Ok(())
+    }
+
     /// Returns the header.
     pub fn header(&self) -> &ManifestHeader {
         &self.header

@@ -97,6 +97,8 @@ pub(super) struct Beside {
     /// Bytes of obsolete tables and value files that readers keep.
     pub(super) held_tables: u64,
     pub(super) held_values: u64,
+    /// Bytes of obsolete files that followers keep.
+    pub(super) followers: u64,
     /// Bytes of log segments that are needed, and of spare ones.
     pub(super) log: u64,
     pub(super) spare_log: u64,
@@ -120,7 +122,7 @@ pub(super) fn space_fields(
     let live: u64 = live.sum();
     let unflushed = beside.unflushed_values;
     let dead_values = values.saturating_sub(live + unflushed + headers);
-    let held = beside.held_tables + beside.held_values;
+    let held = beside.held_tables + beside.held_values + beside.followers;
     let used = tables.bytes + values + beside.log + beside.spare_log + beside.manifest;
     vec![
         ("total_bytes", used + held),
@@ -146,6 +148,7 @@ pub(super) fn space_fields(
         ("unflushed_value_bytes", unflushed),
         ("dead_value_bytes", dead_values),
         ("held_value_bytes", beside.held_values),
+        ("held_follower_bytes", beside.followers),
         ("log_bytes", beside.log),
         ("spare_log_bytes", beside.spare_log),
         ("manifest_bytes", beside.manifest),

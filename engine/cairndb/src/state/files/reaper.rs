@@ -96,6 +96,11 @@ impl Reaper {
         self.unlinked.load(Ordering::Relaxed)
     }
 
+    /// Counts files that were unlinked otherwise.
+    pub(crate) fn note_unlinked(&self, files: usize) {
+        self.unlinked.fetch_add(files as u64, Ordering::Relaxed);
+    }
+
     /// Passes every pending name, and the names that `more` returns, to `unlink`, which returns
     /// whether it removed the file. Returns whether there were any names.
     ///

@@ -58,8 +58,7 @@ fn a_version_checks_what_is_new_in_it() {
     let orders = Orders::default();
     let version = |run: Run| Version {
         runs: vec![Arc::new(run)],
-        values: Arc::default(),
-        ranges: Sections::default(),
+        ..Version::default()
     };
     let old = version(Run::new(1, vec![table(1, "key00", "key19")], &orders));
     let appended = old.runs[0].appended(std::iter::once(table(2, "key20", "key20")), &orders);

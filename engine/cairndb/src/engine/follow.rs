@@ -1,0 +1,153 @@
+//! Opening a database that another process may be writing.
+//!
+//! Only `SHARED` is written. The first state is read from what the writer has announced or, without
+//! a writer, from the manifest and the whole log, as by a read-only open. If a writer comes while
+//! that is read, the files may change, and another attempt is made.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cairndb_base::{Error, ErrorKind, PageCache, Result};
+use cairndb_env::{Dir, Env};
+use cairndb_format::manifest::read_current;
+use cairndb_format::shared::Needs;
+use cairndb_mem::ClockCache;
+
+use crate::engine::configure::{contexts, opener, settings};
+use crate::engine::core::Core;
+use crate::engine::first_state::Opened;
+use crate::engine::open::look;
+use crate::follow::follower::{Followable, Follower, check_writer};
+use crate::recovery::recover::Recovery;
+use crate::recovery::recovered::Recovered;
+use crate::recovery::value_copier::LargeValues;
+use crate::state::budget::Budget;
+use crate::state::files::reaper::Reaper;
+use crate::state::keyspaces::Keyspaces;
+use crate::state::options::Options;
+use crate::state::sections::Sections;
+use crate::state::shared::Shared;
+use crate::state::shared::slot::{Pin, Slot};
+
+/// Number of attempts to read files that a writer is changing.
+const TRIES: usize = 20;
+
+impl Core {
+    /// Opens the database at `path` to follow it.
+    pub(super) fn open_follower(options: &Options, path: &Path) -> Result<Arc<Core>> {
+        let env = options.environment();
+        let dir = env.open_dir(path, false)?;
+        // Refuses what is no database before `SHARED` is created.
+        look(&*dir, &options.clone().read_only(true))?;
+        check_writer(&*dir)?;
+        let shared = Shared::open(&*dir, true)?;
+        let slot = Slot::take(&shared)?;
+        let mut tried = 1;
+        loop {
+            let followable = Followable {
+                position: shared.position(),
+                generation: shared.generation(),
+                shared: shared.clone(),
+                slot: slot.clone(),
+                manual: options.manual_refresh,
+                lease: options.lease,
+            };
+            let opened = Self::open_followed(options, path, (&env, &dir), followable);
+            if let Some(slot) = &slot {
+                slot.end_reading();
+            }
+            match opened {
+                Err(error) if tried < TRIES && may_change(&error, &shared) => tried += 1,
+                opened => return opened,
+            }
+        }
+    }
+
+    fn open_followed(
+        options: &Options,
+        path: &Path,
+        (env, dir): (&Arc<dyn Env>, &Arc<dyn Dir>),
+        followable: Followable,
+    ) -> Result<Arc<Core>> {
+        let budget = Budget::new(options.memory_budget);
+        let cache: Arc<dyn PageCache> = Arc::new(ClockCache::new(budget.cache));
+        let reaper = Arc::new(Reaper::default());
+        let keyspaces = Arc::new(Keyspaces::new(options));
+        let contexts = contexts(options, path, &keyspaces);
+        let orders = Sections::from_fn(|section| contexts[section].order.clone());
+        let opener = opener(options, &**env, dir, &cache, &reaper, orders);
+        let settings = settings(options, budget, &opener);
+        let is_live = followable.shared.has_writer()? && followable.shared.announced().is_some();
+        let slot = followable.slot.clone();
+        let recovered = if is_live {
+            // The first refresh reads everything.
+            Recovered::nothing()
+        } else {
+            let generation = slot.as_ref().map_or(0, |slot| slot.begin_reading());
+            let recovery = Recovery {
+                opener: &opener,
+                settings: &settings,
+                contexts: &contexts,
+                keyspaces: &keyspaces,
+                mode: options.recovery,
+                large: &LargeValues::default(),
+                env: &**env,
+            };
+            let number = read_current(&**dir)?;
+            let number = number.ok_or_else(|| {
+                Error::new(ErrorKind::NotFound, "the database was removed").path(path)
+            })?;
+            let mut recovered = recovery.run(number)?;
+            let needs = Needs {
+                generation,
+                next_file: recovered.next_file,
+            };
+            recovered.version.pin = Some(Arc::new(Pin::new(slot.as_ref(), needs)));
+            recovered
+        };
+        let generation = followable.generation;
+        let mut core = Core::new(Opened {
+            env: Arc::clone(env),
+            dir: Arc::clone(dir),
+            lock: None,
+            contexts,
+            keyspaces,
+            settings,
+            opener,
+            recovered,
+        });
+        core.base.versions.note_first_view();
+        let follower = Follower::new(&core.base, followable);
+        let follower = core.follower.insert(follower);
+        if is_live {
+            follower.read_all()?;
+        } else if follower.generation() != generation {
+            // A writer came meanwhile.
+            return Err(Error::new(
+                ErrorKind::Locked,
+                "a writer is opening the database",
+            ));
+        }
+        Ok(Arc::new(core))
+    }
+}
+
+/// Returns whether an error may be due to a writer that is changing the files.
+fn may_change(error: &Error, shared: &Shared) -> bool {
+    let changing = [
+        ErrorKind::Corruption,
+        ErrorKind::NotFound,
+        ErrorKind::Locked,
+        ErrorKind::Revoked,
+    ];
+    changing.contains(&error.kind()) && shared.has_writer().unwrap_or(true)
+}
+
+impl Recovered {
+    /// Returns an empty state.
+    fn nothing() -> Recovered {
+        let mut nothing = Recovered::created(1);
+        nothing.report.created = false;
+        nothing
+    }
+}

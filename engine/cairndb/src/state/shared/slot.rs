@@ -1,0 +1,214 @@
+//! `Slot`: where a follower says which files it needs.
+//!
+//! A follower first holds *everything* from the present generation on, then reads the manifest and
+//! makes a view, then holds what the view names, and stops holding everything. Each view is held
+//! until its last reader is gone. The writer removes a file only if no slot needs it.
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_env::sync::Mutex;
+use cairndb_format::name;
+use cairndb_format::shared::{Needs, SLOTS, SlotWords, VIEWS};
+
+use crate::state::shared::Shared;
+
+/// A view in the slot.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    needs: Needs,
+    /// Number of versions that share the entry.
+    count: usize,
+}
+
+/// The slot of one follower. Dropping it frees it; so does the end of the process.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    shared: Shared,
+    words: SlotWords,
+    views: Mutex<[Option<Held>; VIEWS]>,
+}
+
+/// Keeps the files of a version as long as the writer allows.
+#[derive(Debug)]
+pub(crate) struct Pin {
+    slot: Option<Arc<Slot>>,
+    index: usize,
+    generation: u64,
+}
+
+#[cold]
+pub(crate) fn revoked() -> Error {
+    Error::new(
+        ErrorKind::Revoked,
+        "the process that writes has removed files of this view; take a new snapshot or cursor",
+    )
+}
+
+impl Slot {
+    /// Takes a free slot; `None` if this process may not write the shared memory.
+    ///
+    /// # Errors
+    /// `Locked` if every slot is taken; those of the lock.
+    pub(crate) fn take(shared: &Shared) -> Result<Option<Arc<Slot>>> {
+        let file = shared.file();
+        if !file.is_writable() {
+            return Ok(None);
+        }
+        for words in (0..SLOTS).map(SlotWords::of) {
+            if !file.try_lock(words.process())? {
+                continue;
+            }
+            // Before the process is named, so that nobody sees what an earlier one has left.
+            for index in 0..VIEWS {
+                shared.word(words.view(index).0).store(0, Ordering::Relaxed);
+            }
+            for word in [words.reading(), words.lease(), words.revoked()] {
+                shared.word(word).store(0, Ordering::Relaxed);
+            }
+            let process = file.process();
+            let (namespace, started) = (process.namespace, process.started);
+            shared
+                .word(words.namespace())
+                .store(namespace, Ordering::Relaxed);
+            shared
+                .word(words.started())
+                .store(started, Ordering::Relaxed);
+            // Never 0, which is a free slot.
+            let number = process.number.max(1);
+            shared
+                .word(words.process())
+                .store(number, Ordering::Release);
+            return Ok(Some(Arc::new(Slot {
+                shared: shared.clone(),
+                words,
+                views: Mutex::new([None; VIEWS]),
+            })));
+        }
+        Err(Error::new(
+            ErrorKind::Locked,
+            "there are too many followers of this database; close some",
+        )
+        .file(name::SHARED)
+        .expected(format_args!("at most {SLOTS}")))
+    }
+
+    /// Holds everything from now on, until [`Slot::end_reading`]. Returns the generation.
+    pub(crate) fn begin_reading(&self) -> u64 {
+        let reading = self.shared.word(self.words.reading());
+        loop {
+            let generation = self.shared.generation();
+            // At least 1: 0 means that nothing is held.
+            reading.store(generation.max(1), Ordering::Release);
+            // Either the writer sees this slot before it removes a file, or this process sees the
+            // generation without the file.
+            fence(Ordering::SeqCst);
+            if self.shared.generation() == generation {
+                return generation;
+            }
+        }
+    }
+
+    /// Holds only the views from now on.
+    pub(crate) fn end_reading(&self) {
+        self.shared
+            .word(self.words.reading())
+            .store(0, Ordering::Release);
+    }
+
+    /// Renews the lease until this time.
+    pub(crate) fn lease_until(&self, ns: u64) {
+        self.shared
+            .word(self.words.lease())
+            .store(ns, Ordering::Relaxed);
+    }
+
+    /// Returns the generation up to which everything is revoked.
+    pub(crate) fn revoked(&self) -> u64 {
+        self.shared.load(self.words.revoked())
+    }
+
+    /// Adds a view, which the slot holds until the pin is dropped.
+    fn add(&self, needs: Needs) -> usize {
+        let mut views = self.views.lock();
+        let same = |held: &Option<Held>| held.is_some_and(|held| held.needs == needs);
+        let at = views.iter().position(same);
+        let at = at.or_else(|| views.iter().position(Option::is_none));
+        // Without room, the last view stands for several: it needs what any of them needs.
+        let at = at.unwrap_or(VIEWS - 1);
+        let held = views[at].map_or(Held { needs, count: 1 }, |held| Held {
+            needs: Needs {
+                generation: held.needs.generation.min(needs.generation),
+                next_file: held.needs.next_file.max(needs.next_file),
+            },
+            count: held.count + 1,
+        });
+        views[at] = Some(held);
+        let (generation, next_file) = self.words.view(at);
+        // In this order, so that whatever the writer sees in between holds enough.
+        let word = self.shared.word(next_file);
+        word.store(held.needs.next_file, Ordering::Release);
+        let word = self.shared.word(generation);
+        word.store(held.needs.generation, Ordering::Release);
+        at
+    }
+
+    fn remove(&self, at: usize) {
+        let mut views = self.views.lock();
+        let held = views[at].as_mut().expect("a pin is dropped once");
+        held.count -= 1;
+        if held.count == 0 {
+            views[at] = None;
+            let (generation, _) = self.words.view(at);
+            self.shared.word(generation).store(0, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.end_reading();
+        self.shared
+            .word(self.words.process())
+            .store(0, Ordering::Release);
+        self.shared.file().unlock(self.words.process());
+    }
+}
+
+impl Pin {
+    /// Holds the files that a view of this generation names. Without a slot, nothing is held.
+    pub(crate) fn new(slot: Option<&Arc<Slot>>, needs: Needs) -> Pin {
+        Pin {
+            index: slot.map_or(0, |slot| slot.add(needs)),
+            slot: slot.map(Arc::clone),
+            generation: needs.generation,
+        }
+    }
+
+    /// Returns whether the writer has removed files of the view, or may do so.
+    pub(crate) fn is_revoked(&self) -> bool {
+        let slot = self.slot.as_ref();
+        slot.is_some_and(|slot| self.generation <= slot.revoked())
+    }
+
+    /// Checks that the view may still be read.
+    ///
+    /// # Errors
+    /// `Revoked`.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_revoked() {
+            Err(revoked())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        if let Some(slot) = &self.slot {
+            slot.remove(self.index);
+        }
+    }
+}
