@@ -435,7 +435,7 @@ impl Follower {
         state.durable.seq = state.flushed_seq;
         // Before the view: a reader that has it reads at this number or a later one.
         self.base.versions.follow(followed.last_seq);
-        self.base.versions.publish_view(&state);
+        self.base.versions.publish_followed(&state);
     }
 
     /// Publishes what was applied.

@@ -239,10 +239,24 @@ impl VersionSet {
 
     /// Publishes `state` as new views.
     pub(crate) fn publish_view(&self, state: &EngineState) {
+        self.publish_views(state, |readers| readers);
+    }
+
+    /// Like [`VersionSet::publish_view`], for a state whose tables another process has written. What
+    /// is known of ranges without keys does not hold in it: whether a table has newer entries is
+    /// not known, and a reader may use an older view at a newer sequence number.
+    pub(crate) fn publish_followed(&self, state: &EngineState) {
+        self.publish_views(state, |readers| Readers {
+            spans: Arc::default(),
+            ..readers
+        });
+    }
+
+    fn publish_views(&self, state: &EngineState, changed: impl Fn(Readers) -> Readers) {
         let number = self.newest_view.load(Ordering::Relaxed) + 1;
         let mut views = Vec::with_capacity(1);
         for section in self.sections() {
-            let readers = self.view_of(section).readers.clone();
+            let readers = changed(self.view_of(section).readers.clone());
             let blank = self.other(section).map(|other| &other.blank);
             let view = section_view(section, state, blank, readers, number);
             view.readers.thread_caches.begin_view(number);

@@ -6,6 +6,8 @@
 )]
 
 mod answers;
+mod processes;
+mod story;
 
 use std::collections::BTreeMap;
 use std::path::Path;
