@@ -6,7 +6,9 @@
 )]
 
 mod answers;
+mod holding;
 mod processes;
+mod simulated;
 mod story;
 
 use std::collections::BTreeMap;

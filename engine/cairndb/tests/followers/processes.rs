@@ -48,7 +48,10 @@ impl Process {
     /// Waits for its end, which must be a success.
     #[track_caller]
     fn finish(mut self) {
-        assert!(self.0.wait().unwrap().success(), "the child has found a fault");
+        assert!(
+            self.0.wait().unwrap().success(),
+            "the child has found a fault"
+        );
     }
 
     /// Returns whether it has ended by itself, which it must not.
@@ -117,21 +120,30 @@ fn check_get(db: &Db, notes: &Notes, (group, first): (usize, u64)) {
 
 fn check_multi_get(db: &Db, notes: &Notes, (group, first): (usize, u64)) {
     let members = (0..24).map(|member| story::member(group, member));
-    let keys: Vec<Vec<u8>> = std::iter::once(story::marker(group)).chain(members).collect();
+    let keys: Vec<Vec<u8>> = std::iter::once(story::marker(group))
+        .chain(members)
+        .collect();
     let values = db.multi_get(&keys).unwrap();
     let number = number_of(values[0].as_deref());
     check_number(notes, (group, first), number);
     for (member, value) in (0..).zip(&values[1..]) {
         let expected = member < story::members(number) && number > 0;
         let expected = expected.then(|| story::value(group, number, member));
-        assert!(value.as_deref() == expected.as_deref(), "group {group}, write {number}");
+        assert!(
+            value.as_deref() == expected.as_deref(),
+            "group {group}, write {number}"
+        );
     }
 }
 
 /// Checks the members of a group that a scan has found.
 #[track_caller]
 fn check_members(group: usize, number: u64, found: &[(Vec<u8>, Vec<u8>)]) {
-    let count = if number == 0 { 0 } else { story::members(number) };
+    let count = if number == 0 {
+        0
+    } else {
+        story::members(number)
+    };
     let expected = (0..count).map(|member| {
         let value = story::value(group, number, member);
         (story::member(group, member), value)
@@ -170,11 +182,17 @@ fn check_snapshot(db: &Db, snapshot: &Snapshot, notes: &Notes, (group, first): (
     for _ in 0..3 {
         let found = snapshot.get(&story::marker(group)).unwrap();
         let number = number_of(found.as_deref());
-        assert!(before.is_none_or(|before| before == number), "a snapshot changed");
+        assert!(
+            before.is_none_or(|before| before == number),
+            "a snapshot changed"
+        );
         before = Some(number);
         check_number(notes, (group, first), number);
         let range = story::marker(group)..story::end(group);
-        let members = snapshot.range_in(&space, range).unwrap().map(|entry| entry.unwrap());
+        let members = snapshot
+            .range_in(&space, range)
+            .unwrap()
+            .map(|entry| entry.unwrap());
         let members = members.map(owned).collect::<Vec<_>>();
         check_members(group, number, &members);
     }
@@ -183,7 +201,11 @@ fn check_snapshot(db: &Db, snapshot: &Snapshot, notes: &Notes, (group, first): (
 /// Creates a database and returns its directory and the notes.
 fn begin() -> (tempfile::TempDir, Notes) {
     let dir = tempfile::tempdir().unwrap();
-    options().open(dir.path().join("db")).unwrap().close().unwrap();
+    options()
+        .open(dir.path().join("db"))
+        .unwrap()
+        .close()
+        .unwrap();
     let notes = Notes::open(dir.path());
     (dir, notes)
 }
@@ -237,7 +259,10 @@ fn readers_survive_the_writers_death_and_the_writer_theirs() {
                 .into_iter()
                 .any(Process::has_ended)
         });
-        assert!(!ended, "a child has found a fault, kill {kill}, seed {seed}");
+        assert!(
+            !ended,
+            "a child has found a fault, kill {kill}, seed {seed}"
+        );
         let seed = random.next_u64();
         if kill % 2 == 0 {
             drop(writer);

@@ -88,7 +88,8 @@ pub(crate) fn value(group: usize, number: u64, member: u64) -> Vec<u8> {
 pub(crate) fn write(db: &Db, notes: &Notes, seed: u64, until: impl Fn() -> bool) {
     let mut random = Random::new(seed);
     let space = db.keyspace(SPACE);
-    let space = space.unwrap_or_else(|_| db.create_keyspace(SPACE, &KeyspaceOptions::new()).unwrap());
+    let space =
+        space.unwrap_or_else(|_| db.create_keyspace(SPACE, &KeyspaceOptions::new()).unwrap());
     while !until() {
         let group = random.index(GROUPS);
         // After a kill, the last write may have happened or not.
@@ -120,7 +121,8 @@ pub(crate) fn write(db: &Db, notes: &Notes, seed: u64, until: impl Fn() -> bool)
             200..260 => {
                 // Seen only later, or never.
                 let options = WriteOptions::new().durability(Durability::None);
-                db.put_with(b"unlogged", &number.to_le_bytes(), &options).unwrap();
+                db.put_with(b"unlogged", &number.to_le_bytes(), &options)
+                    .unwrap();
             }
             _ => {}
         }
