@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use arc_swap::Guard;
-use cairndb_base::{Error, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, Result, SeqNo};
 
 use crate::api::value::Value;
 use crate::engine::core::Core;
@@ -128,6 +128,11 @@ fn newer_read_point(
     // the correct error.
     core.base.health.check_read()?;
     let is_held = at.is_some_and(|moment| moment.views().is_some());
+    if let (ErrorKind::Revoked, false, Some(follower)) = (error.kind(), is_held, &core.follower) {
+        // A follower that may not write holds no file.
+        follower.refresh()?;
+        return Ok(settled_read_point(core, section, at));
+    }
     if is_held || Arc::ptr_eq(view, &core.base.versions.view_of(section)) {
         return Err(core.base.context.add_directory(error));
     }

@@ -74,7 +74,7 @@ pub(super) fn opener(
     orders: Orders,
 ) -> Arc<TableOpener> {
     Arc::new(TableOpener {
-        files: OpenFiles::new(Arc::clone(dir), env.open_files_max()),
+        files: OpenFiles::new(Arc::clone(dir), env.open_files_max(), options.follow),
         orders,
         cache: Arc::clone(cache),
         mapping: Mapping {

@@ -179,8 +179,11 @@ impl TableHandle {
 
 impl Drop for TableFile {
     fn drop(&mut self) {
-        if self.obsolete.load(Ordering::Acquire) {
+        let obsolete = self.obsolete.load(Ordering::Acquire);
+        if obsolete || self.opener.files.follows {
             self.opener.cache.evict_file(FileNumber(self.number));
+        }
+        if obsolete {
             let name = name::table(FileNumber(self.number));
             self.opener.reaper.release(name, self.bytes);
         }

@@ -2,10 +2,13 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::big_endian_bytes,
     reason = "tests fail by panicking, and read real directories"
 )]
 
 mod answers;
+mod bad_input;
 mod holding;
 mod processes;
 mod simulated;

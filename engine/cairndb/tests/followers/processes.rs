@@ -223,10 +223,10 @@ fn three_readers_check_a_writer_that_runs_flat_out() {
     wait_until(end, || children.iter_mut().any(Process::has_ended));
     notes.word(STOP).store(1, Ordering::SeqCst);
     children.into_iter().for_each(Process::finish);
-    let writes: u64 = (0..GROUPS).map(|group| notes.last(group)).sum();
+    let written: u64 = (0..GROUPS).map(|group| notes.last(group)).sum();
     let answers = notes.word(ANSWERS).load(Ordering::SeqCst);
-    println!("{writes} writes, {answers} answers");
-    assert!(writes > 50 * seconds && answers > 50 * seconds);
+    println!("{written} writes, {answers} answers");
+    assert!(written > 50 * seconds && answers > 50 * seconds);
 }
 
 /// Waits for a condition, at most until `end`.
@@ -273,7 +273,9 @@ fn readers_survive_the_writers_death_and_the_writer_theirs() {
         }
     }
     notes.word(STOP).store(1, Ordering::SeqCst);
-    [writer, steady, reader].map(Process::finish);
+    [writer, steady, reader]
+        .into_iter()
+        .for_each(Process::finish);
     // Whoever died holds nothing: a new writer removes what nobody needs.
     let db = options().open(dir.path().join("db")).unwrap();
     db.put(b"last", b"").unwrap();

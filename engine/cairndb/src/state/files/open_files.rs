@@ -11,10 +11,12 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-use cairndb_base::Result;
+use cairndb_base::{ErrorKind, Result};
 use cairndb_env::sync::{Mutex, RwLock};
 use cairndb_env::{Access, Dir, Mapping, ReadFile};
 use cairndb_format::missing::needed;
+
+use crate::state::shared::slot::revoked;
 
 /// The open files of one database.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub(crate) struct OpenFiles {
     pub(crate) dir: Arc<dyn Dir>,
     /// Maximum number of files open at a time.
     max: usize,
+    /// Whether another process may have removed files that an old view needs.
+    pub(crate) follows: bool,
     /// Slots of open files, the most recently opened last; some of the files may already be
     /// dropped.
     ring: Mutex<VecDeque<Weak<Slot>>>,
@@ -47,10 +51,11 @@ pub(crate) struct PooledFile {
 
 impl OpenFiles {
     /// Returns a pool for the directory `dir` with at most `max` open files.
-    pub(crate) fn new(dir: Arc<dyn Dir>, max: usize) -> Arc<OpenFiles> {
+    pub(crate) fn new(dir: Arc<dyn Dir>, max: usize, follows: bool) -> Arc<OpenFiles> {
         Arc::new(OpenFiles {
             dir,
             max: max.max(1),
+            follows,
             ring: Mutex::default(),
         })
     }
@@ -59,9 +64,9 @@ impl OpenFiles {
     /// mapped the file.
     ///
     /// # Errors
-    /// Errors of opening; `Corruption` if the file does not exist.
+    /// Errors of opening; `Corruption` if the file does not exist, in a follower `Revoked`.
     pub(crate) fn open(self: &Arc<Self>, name: String) -> Result<Arc<PooledFile>> {
-        let file = needed(&name, self.dir.open_read(&name))?;
+        let file = self.open_needed(&name)?;
         let size = file.size();
         let slot = Slot {
             open: RwLock::new(Some(file)),
@@ -73,6 +78,16 @@ impl OpenFiles {
             size,
             slot: Arc::new(slot),
         }))
+    }
+
+    fn open_needed(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
+        let opened = self.dir.open_read(name);
+        match &opened {
+            Err(error) if self.follows && error.kind() == ErrorKind::NotFound => {
+                Err(revoked().file(name))
+            }
+            _ => needed(name, opened),
+        }
     }
 
     /// Adds an open file to the ring, and closes files that were not read recently while there are
@@ -115,7 +130,7 @@ impl PooledFile {
         }
         // The file may be shorter than before, if it is a value file whose last append found the
         // disk full. Reads past its end fail. Refusing the whole file would lose intact values.
-        let file = needed(&self.name, self.files.dir.open_read(&self.name))?;
+        let file = self.files.open_needed(&self.name)?;
         let first = self.slot.open.write().replace(Arc::clone(&file)).is_none();
         // Two readers may have reopened the file at the same time: one descriptor is kept and
         // counted once.
@@ -149,7 +164,6 @@ impl ReadFile for PooledFile {
 
 #[cfg(test)]
 mod tests {
-    use cairndb_base::ErrorKind;
     use cairndb_env::{Background, Env, MemEnv};
 
     use super::*;
@@ -176,7 +190,7 @@ mod tests {
     #[test]
     fn what_stands_before_the_end_of_a_file_that_became_shorter_is_read() {
         let dir = directory();
-        let pool = OpenFiles::new(Arc::clone(&dir), 1);
+        let pool = OpenFiles::new(Arc::clone(&dir), 1, false);
         let write = |name: &str, bytes: &[u8]| dir.create(name).unwrap().append(bytes).unwrap();
         write("long", &[1, 2, 3]);
         write("other", &[4]);
@@ -198,7 +212,7 @@ mod tests {
     #[test]
     fn so_many_are_open_and_all_can_be_read() {
         let dir = directory();
-        let pool = OpenFiles::new(Arc::clone(&dir), 3);
+        let pool = OpenFiles::new(Arc::clone(&dir), 3, false);
         let files: Vec<_> = (0..8u8)
             .map(|n| {
                 dir.create(&n.to_string()).unwrap().append(&[n]).unwrap();
@@ -224,7 +238,7 @@ mod tests {
         for name in ["often", "a", "b", "c", "d"] {
             dir.create(name).unwrap().append(&[1]).unwrap();
         }
-        let pool = OpenFiles::new(Arc::clone(&dir), 2);
+        let pool = OpenFiles::new(Arc::clone(&dir), 2, false);
         let often = pool.open("often".to_owned()).unwrap();
         often.keep();
         for name in ["a", "b", "c", "d"] {
@@ -238,7 +252,7 @@ mod tests {
     fn a_file_that_was_closed_is_opened_again_and_counted() {
         let dir = directory();
         dir.create("f").unwrap().append(&[7, 8]).unwrap();
-        let file = OpenFiles::new(Arc::clone(&dir), 2)
+        let file = OpenFiles::new(Arc::clone(&dir), 2, false)
             .open("f".to_owned())
             .unwrap();
         file.close();

@@ -109,7 +109,7 @@ impl TableOpener {
     /// Returns an opener of files in `dir` that maps at most so many bytes.
     pub(crate) fn of(dir: Arc<dyn cairndb_env::Dir>, bytes_max: u64) -> Arc<TableOpener> {
         Arc::new(TableOpener {
-            files: OpenFiles::new(dir, 8),
+            files: OpenFiles::new(dir, 8, false),
             orders: Orders::default(),
             cache: Arc::new(cairndb_mem::ClockCache::new(1 << 10)),
             mapping: Mapping {
