@@ -111,4 +111,6 @@ mod documents {
     mod keyspaces {}
     #[doc = include_str!("../../../docs/guide/transactions.md")]
     mod transactions {}
+    #[doc = include_str!("../../../docs/guide/followers.md")]
+    mod followers {}
 }

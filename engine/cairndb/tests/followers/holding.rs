@@ -30,7 +30,7 @@ fn files(path: &Path) -> usize {
         .map(|entry| entry.unwrap().file_name());
     let names = names.map(|name| name.into_string().unwrap());
     names
-        .filter(|name| name.ends_with(".tbl") || name.ends_with(".val"))
+        .filter(|name| [".tbl", ".val"].iter().any(|end| name.ends_with(end)))
         .count()
 }
 

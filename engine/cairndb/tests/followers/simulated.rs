@@ -47,7 +47,7 @@ impl Script {
         let done = match draw {
             0..70 => {
                 let mut batch = WriteBatch::new();
-                for n in 0..1 + random.index(6) {
+                for n in 0..=random.index(6) {
                     let (key, value) = (key(random), format!("{} {n} ", self.next).repeat(40));
                     batch.put(&key, value.as_bytes());
                     written.begun.insert(key, value.into_bytes());

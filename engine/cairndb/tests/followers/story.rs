@@ -110,12 +110,10 @@ pub(crate) fn write(db: &Db, notes: &Notes, seed: u64, until: impl Fn() -> bool)
             60..200 => {
                 // Keyspaces come and go meanwhile.
                 let name = format!("other{}", random.index(3));
-                match db.drop_keyspace(&name) {
-                    Ok(()) => {}
-                    Err(_) => {
-                        let other = db.create_keyspace(&name, &KeyspaceOptions::new()).unwrap();
-                        other.put(b"key", &number.to_le_bytes()).unwrap();
-                    }
+                if db.drop_keyspace(&name).is_err() {
+                    let options = KeyspaceOptions::new();
+                    let other = db.create_keyspace(&name, &options).unwrap();
+                    other.put(b"key", &number.to_le_bytes()).unwrap();
                 }
             }
             200..260 => {
