@@ -1590,6 +1590,10 @@ cairndb_error *cairndb_figure(const cairndb_db *db,
  * Checks the whole database in directory `path`, without changing anything. `options` need the
  * database's comparator and merge operator. The first damage is returned as `CORRUPTION`, with
  * file and offset. `report` may be NULL.
+ *
+ * `LOCKED` while a handle has the database open for writing, unless `cairndb_options_set_follow`
+ * is set: then the state at the time of the call is checked. `REVOKED` if the writer has removed
+ * files of it meanwhile.
  */
 cairndb_error *cairndb_verify(const char *path,
                               const cairndb_options *options,

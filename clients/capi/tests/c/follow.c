@@ -197,6 +197,10 @@ static void errors(void) {
     cairndb_db* follower = follow("errors", false);
     bool flag = true;
     CHECK(fails(cairndb_put(follower, "a", 1, "b", 1, 0), CAIRNDB_ERROR_READ_ONLY));
+    CHECK(fails(cairndb_verify(below("errors"), NULL, NULL), CAIRNDB_ERROR_LOCKED));
+    options = following(false);
+    ok(cairndb_verify(below("errors"), options, NULL));
+    cairndb_options_destroy(options);
     CHECK(fails(cairndb_refresh(db), CAIRNDB_ERROR_INVALID_ARGUMENT));
     CHECK(fails(cairndb_wait_for(db, 0, 0, &flag), CAIRNDB_ERROR_INVALID_ARGUMENT) && !flag);
     flag = true;
