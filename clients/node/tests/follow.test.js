@@ -6,6 +6,7 @@ const { test } = require('node:test')
 const assert = require('node:assert')
 const { fork } = require('node:child_process')
 const { once } = require('node:events')
+const { Worker } = require('node:worker_threads')
 const { Level, ClassicLevel } = require('@cairndb/level')
 const { freshPath, size } = require('./support')
 
@@ -37,6 +38,17 @@ const CHILDREN = {
     process.send('open')
   }
 }
+
+/** Follows, until it is terminated. */
+const WORKER = `
+  const { parentPort, workerData } = require('worker_threads')
+  const { Level } = require(workerData.package)
+  const db = new Level(workerData.location, { follow: true })
+  db.get('a').then(value => {
+    db.waitFor(1e9)
+    parentPort.postMessage(value)
+  })
+`
 
 /** Starts a child, which is killed at the end of the test. */
 async function start (t, name, location) {
@@ -144,6 +156,22 @@ function tests () {
     await users.put('ada', '1815')
     assert.strictEqual(await (await follower.keyspace('users')).get('ada'), '1815')
     await Promise.all([writer.close(), follower.close()])
+  })
+
+  test('threads share a follower, and one that is terminated leaves it open', async () => {
+    const location = freshPath()
+    const writer = await opened(location)
+    await writer.put('a', '1')
+    const db = await opened(location, { follow: true })
+    const worker = new Worker(WORKER, { eval: true, workerData: { location, package: require.resolve('@cairndb/level') } })
+    assert.deepStrictEqual(await once(worker, 'message'), ['1'])
+    await worker.terminate()
+    await writer.put('a', '2')
+    assert.strictEqual(await db.get('a'), '2')
+    await Promise.all([writer.close(), db.close()])
+    const alone = new ClassicLevel(location)
+    await alone.open()
+    await alone.close()
   })
 
   test('instances with manualRefresh do not refresh each other', async () => {
