@@ -129,7 +129,7 @@ export class Keyspace<KDefault = string, VDefault = string> extends Keys<KDefaul
  *
  * All instances in a process that have the same location share one database, in worker threads too;
  * the options of the first that is opened count. Other processes cannot open it meanwhile, unless all
- * of them open it with `readOnly`.
+ * of them open it with `readOnly`, or they follow it with `follow`.
  *
  * @template KDefault The type of keys, unless an operation names another encoding.
  * @template VDefault The type of values, likewise.
@@ -170,6 +170,37 @@ export class Level<KDefault = string, VDefault = string> extends Keys<KDefault, 
 
   /** Returns a property as text, or an empty string if there is none of this name. */
   getProperty (property: string): string
+
+  /**
+   * The sequence number of the newest write that reads see. Each entry of a batch takes one number.
+   * After a write, it is that of the write or of a later one, for {@link waitFor} in another process.
+   */
+  get sequenceNumber (): number
+
+  /**
+   * Looks for new writes, in a database opened with `follow`: reads after this see everything that was
+   * acknowledged before it. Without `manualRefresh` each read does so itself.
+   */
+  refresh (): Promise<void>
+
+  /**
+   * Waits until reads see everything up to a sequence number that {@link sequenceNumber} was in the
+   * process that writes, in a database opened with `follow`. Resolves to whether they do; to `false`
+   * only after the timeout.
+   *
+   * ```js
+   * process.on('message', async ({ key, sequenceNumber }) => {
+   *   if (await follower.waitFor(sequenceNumber, { timeout: 1000 })) console.log(await follower.get(key))
+   * })
+   * ```
+   */
+  waitFor (sequenceNumber: number, options?: WaitOptions | undefined): Promise<boolean>
+
+  /**
+   * Returns whether a process has the database open for writing, in a database opened with `follow`.
+   * While there is none, reads see the last state.
+   */
+  hasWriter (): Promise<boolean>
 
   /** Removes a database, of CairnDB or LevelDB. Other files in the directory stay. */
   static destroy (location: string): Promise<void>
@@ -219,9 +250,18 @@ export interface SignalOptions {
   signal?: AbortSignal | undefined
 }
 
+export interface WaitOptions extends SignalOptions {
+  /**
+   * Milliseconds to wait at most.
+   * @defaultValue no limit
+   */
+  timeout?: number | undefined
+}
+
 export interface OpenOptions extends AbstractOpenOptions, LongCallOptions {
   /**
-   * Whether other instances in this process may have the database open.
+   * Whether other instances in this process may have the database open. Instances with `follow` share
+   * only with each other.
    * @defaultValue `true` for `Level`, `false` for `ClassicLevel`
    */
   multithreading?: boolean | undefined
@@ -244,6 +284,37 @@ export interface OpenOptions extends AbstractOpenOptions, LongCallOptions {
    * @defaultValue `false`
    */
   readOnly?: boolean | undefined
+
+  /**
+   * Whether the database is only read, while another process, or another instance, may write it. Any
+   * number of processes may follow, and none keeps a writer out. Each read outside a snapshot sees
+   * every write whose promise was resolved before. Without a writer, reads see the last state, until
+   * one comes. Nothing is created, except for the file `SHARED` in the database.
+   * @defaultValue `false`
+   */
+  follow?: boolean | undefined
+
+  /**
+   * With `follow`: whether reads see the state of the last {@link Level.refresh} or
+   * {@link Level.waitFor}, instead of the newest one. Such an instance is not shared.
+   * @defaultValue `false`
+   */
+  manualRefresh?: boolean | undefined
+
+  /**
+   * With `follow`: for how many milliseconds files are held after the last look for new writes. After
+   * that, a writer that has removed them from the database may revoke snapshots and iterators, whose
+   * reads then reject with `LEVEL_REVOKED`.
+   * @defaultValue no limit in time; then only the writer's `readerSpaceMax` revokes anything
+   */
+  readerLease?: number | undefined
+
+  /**
+   * Bytes of the files that a writer keeps only because others follow it. Beyond that, it revokes the
+   * oldest snapshots and iterators of theirs.
+   * @defaultValue as many as the tables take, but at least 1 GiB
+   */
+  readerSpaceMax?: number | undefined
 
   /**
    * Whether values are compressed.

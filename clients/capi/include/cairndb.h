@@ -108,7 +108,7 @@
 #define CAIRNDB_ERROR_FORMAT_TOO_NEW 11
 
 /**
- * The database was opened read-only.
+ * The database was opened read-only, or to follow.
  */
 #define CAIRNDB_ERROR_READ_ONLY 12
 
@@ -121,6 +121,11 @@
  * The watcher of `cairndb_watch` stopped the call; the database is consistent.
  */
 #define CAIRNDB_ERROR_INTERRUPTED 14
+
+/**
+ * The process that writes has removed files that an old view of a follower needs.
+ */
+#define CAIRNDB_ERROR_REVOKED 15
 
 /**
  * A kind that this version of the header does not name.
@@ -806,6 +811,45 @@ void cairndb_options_set_error_if_exists(cairndb_options *options, bool error);
 void cairndb_options_set_read_only(cairndb_options *options, bool read_only);
 
 /**
+ * Sets whether the database is opened to read it while another process may write it. Any number of
+ * processes may follow, and none of them keeps a writer out. Unlike a read-only handle, a follower
+ * sees what is written after the open: each read outside a snapshot sees every write that was
+ * acknowledged at `CAIRNDB_DURABILITY_OS` or `CAIRNDB_DURABILITY_SYNC` before it began, and those
+ * at `CAIRNDB_DURABILITY_NONE` after their flush. Batches are seen whole. Without a writer it
+ * shows the last state, and follows when one comes. `false` by default.
+ *
+ * Writes fail with `READ_ONLY`, and an open with `NOT_SUPPORTED` while a version that does not
+ * inform followers writes. A follower creates no database, and no file in it but `SHARED`. It
+ * takes up to 256 MiB in addition to its memory budget, for what is in the log and not in tables
+ * yet.
+ */
+void cairndb_options_set_follow(cairndb_options *options, bool follow);
+
+/**
+ * Sets whether a follower shows the state of its last `cairndb_refresh` or `cairndb_wait_for`,
+ * instead of the newest one at each read. `false` by default: if nothing was written, looking for
+ * new writes costs a read a few instructions.
+ */
+void cairndb_options_set_manual_refresh(cairndb_options *options, bool manual);
+
+/**
+ * Limits for how many milliseconds a follower holds files after it last looked for new writes.
+ * After that, a writer that has removed files from the database may revoke the follower's
+ * snapshots, iterators and current state: they fail with `REVOKED`, and the next read of the
+ * current state looks for new writes. None by default: then only the writer's limit on space
+ * revokes anything.
+ */
+void cairndb_options_set_reader_lease(cairndb_options *options, uint64_t lease_ms);
+
+/**
+ * Limits the bytes of the files that this handle, as the writer, keeps only because followers need
+ * them. Beyond that the oldest views of followers are revoked: their reads fail with `REVOKED`. By
+ * default as many bytes as the tables take, but at least 1 GiB. On a full disk followers keep
+ * nothing.
+ */
+void cairndb_options_set_reader_space_max(cairndb_options *options, uint64_t bytes);
+
+/**
  * Sets the order of keys; its name is stored in the database. Bytewise by default, which NULL does
  * not restore: NULL changes nothing.
  */
@@ -1066,6 +1110,50 @@ cairndb_error *cairndb_snapshot_create(cairndb_db *db, cairndb_snapshot **snapsh
  * Releases a snapshot, also after its database was closed.
  */
 cairndb_error *cairndb_snapshot_release(cairndb_snapshot *snapshot);
+
+/**
+ * Looks for new writes of the process that writes, in a follower (`cairndb_options_set_follow`):
+ * reads that begin after this call see everything that was acknowledged before it. A follower does
+ * so at each read, unless `cairndb_options_set_manual_refresh` is set.
+ *
+ * Errors: `INVALID_ARGUMENT` if the handle does not follow, or if the database has a new keyspace
+ * whose comparator or merge operator is not registered; `NOT_SUPPORTED` if a version that does not
+ * inform followers writes; `CLOSED`, also if the database was destroyed; `REVOKED` if this process
+ * may not write to the file system, and the writer removes files faster than they can be read;
+ * `CORRUPTION`, `FORMAT_TOO_NEW`, `IO`. After an error the follower shows what it showed before.
+ */
+cairndb_error *cairndb_refresh(cairndb_db *db);
+
+/**
+ * Waits until a follower sees everything up to a sequence number that `cairndb_sequence_number`
+ * has stored in the process that writes, but `limit_ms` milliseconds at most, and stores in
+ * `*reached` whether it does. `UINT64_MAX` is no limit. A write at `CAIRNDB_DURABILITY_NONE` is
+ * seen after its flush, perhaps after later writes. The wait looks for new writes at least every
+ * millisecond.
+ *
+ * Errors: those of `cairndb_refresh`; `INTERRUPTED` by the watcher of `cairndb_watch`.
+ */
+cairndb_error *cairndb_wait_for(cairndb_db *db,
+                                uint64_t sequence_number,
+                                uint64_t limit_ms,
+                                bool *reached);
+
+/**
+ * Stores the sequence number of the newest write that reads of this handle see in
+ * `*sequence_number`; below 2^56. Each entry of a batch takes one number. Called after a write, it
+ * stores that of the write or of a later one, which another process can pass to
+ * `cairndb_wait_for`.
+ */
+cairndb_error *cairndb_sequence_number(const cairndb_db *db, uint64_t *sequence_number);
+
+/**
+ * Stores in `*has_writer` whether a process has the database of a follower open for writing now.
+ * While there is none, the follower shows the last state.
+ *
+ * Errors: `INVALID_ARGUMENT` if the handle does not follow; `NOT_SUPPORTED` if a version that does
+ * not inform followers writes; `IO`.
+ */
+cairndb_error *cairndb_has_writer(const cairndb_db *db, bool *has_writer);
 
 /**
  * Stores an empty batch in `*batch`.
@@ -1502,6 +1590,10 @@ cairndb_error *cairndb_figure(const cairndb_db *db,
  * Checks the whole database in directory `path`, without changing anything. `options` need the
  * database's comparator and merge operator. The first damage is returned as `CORRUPTION`, with
  * file and offset. `report` may be NULL.
+ *
+ * `LOCKED` while a handle has the database open for writing, unless `cairndb_options_set_follow`
+ * is set: then the state at the time of the call is checked. `REVOKED` if the writer has removed
+ * files of it meanwhile.
  */
 cairndb_error *cairndb_verify(const char *path,
                               const cairndb_options *options,

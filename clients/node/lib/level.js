@@ -5,6 +5,7 @@ const fs = require('fs/promises')
 const binding = require('./binding')
 const { collectSingly } = require('./collect')
 const { TEXT } = require('./flags')
+const { waitFor } = require('./follow')
 const { guard, promise, refuseCallback } = require('./guard')
 const { Keys, kOpen, kClose } = require('./keys')
 const { Keyspace } = require('./keyspace')
@@ -43,7 +44,7 @@ class Level extends Keys {
     if (refused !== undefined) throw refused
     const given = { multithreading: this.#shared, ...options }
     return watched(options, async watch => {
-      if (options.createIfMissing && !options.readOnly) {
+      if (options.createIfMissing && !options.readOnly && !options.follow) {
         await fs.mkdir(this.#location, { recursive: true })
       }
       return binding.open(this.#location, given, watch)
@@ -81,20 +82,41 @@ class Level extends Keys {
     })
   }
 
+  get sequenceNumber () {
+    this.#checkOpen()
+    return binding.sequenceNumber(this[kHandle])
+  }
+
+  refresh () {
+    return this.#whenOpen(() => binding.refresh(this[kHandle]))
+  }
+
+  waitFor (sequenceNumber, options) {
+    return this.#whenOpen(() => waitFor(this[kHandle], sequenceNumber, options ?? {}))
+  }
+
+  hasWriter () {
+    return this.#whenOpen(() => binding.hasWriter(this[kHandle]))
+  }
+
   /** Runs `run` now if the database is open, or once it is. */
   async #whenOpen (run) {
     if (this.status === 'opening') return this.deferAsync(() => this.#whenOpen(run))
-    if (this.status === 'open') return run()
-    throw new ModuleError('Database is not open', { code: 'LEVEL_DATABASE_NOT_OPEN' })
+    this.#checkOpen()
+    return run()
+  }
+
+  #checkOpen () {
+    if (this.status !== 'open') {
+      throw new ModuleError('Database is not open', { code: 'LEVEL_DATABASE_NOT_OPEN' })
+    }
   }
 
   getProperty (property) {
     if (typeof property !== 'string') {
       throw new TypeError("The first argument 'property' must be a string")
     }
-    if (this.status !== 'open') {
-      throw new ModuleError('Database is not open', { code: 'LEVEL_DATABASE_NOT_OPEN' })
-    }
+    this.#checkOpen()
     return binding.property(this[kHandle], property)
   }
 
@@ -110,7 +132,8 @@ class Level extends Keys {
 }
 
 guard(Level.prototype, {
-  keyspace: promise(1), createKeyspace: promise(1), dropKeyspace: promise(1), keyspaces: promise(0)
+  keyspace: promise(1), createKeyspace: promise(1), dropKeyspace: promise(1), keyspaces: promise(0),
+  refresh: promise(0), waitFor: promise(1), hasWriter: promise(0)
 })
 guard(Level, { destroy: promise(1), repair: promise(1) })
 

@@ -15,8 +15,9 @@ const ModuleError = require('module-error')
  */
 const DATABASE = new Set([
   'keyEncoding', 'valueEncoding', 'passive', 'createIfMissing', 'errorIfExists', 'multithreading',
-  'readOnly', 'memory', 'upgrade', 'upgradeWithoutLog', 'signal', 'onProgress', 'cacheSize',
-  'writeBufferSize', 'compression', 'blockSize', 'maxOpenFiles', 'blockRestartInterval', 'maxFileSize',
+  'readOnly', 'follow', 'manualRefresh', 'readerLease', 'readerSpaceMax', 'memory', 'upgrade',
+  'upgradeWithoutLog', 'signal', 'onProgress', 'cacheSize', 'writeBufferSize', 'compression',
+  'blockSize', 'maxOpenFiles', 'blockRestartInterval', 'maxFileSize',
   'prefix', 'version', 'location'
 ])
 
@@ -24,7 +25,7 @@ const DATABASE = new Set([
 const KNOWN = new Set([
   ...DATABASE, 'snapshot', 'fillCache', 'sync', 'sublevel', 'gt', 'gte', 'lt', 'lte', 'reverse', 'limit',
   'keys', 'values', 'highWaterMarkBytes', 'separator', 'manifest', 'owner', 'add', 'keyspace',
-  'valueBytes'
+  'valueBytes', 'timeout'
 ])
 
 /** Those of earlier versions. Ignored, they would read or clear other entries than were meant. */

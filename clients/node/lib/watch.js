@@ -65,4 +65,4 @@ async function watched (options, call) {
   }
 }
 
-module.exports = { AbortError, watched }
+module.exports = { AbortError, check, watched }

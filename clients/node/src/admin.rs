@@ -1,9 +1,10 @@
-//! Sizes, compaction, properties, keyspaces; and what is done to a database that is not open.
+//! Sizes, compaction, properties, keyspaces, following; and what is done to a database that is not
+//! open.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use cairndb::{Error, Options, RepairOptions};
+use cairndb::{Db, Error, Options, RepairOptions};
 use rustix::fs::{CWD, RenameFlags, rename, renameat_with};
 
 use crate::handle::{Handle, Place};
@@ -66,6 +67,37 @@ pub(crate) fn property<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let handle = Handle::of(call)?;
     let found = handle.db().property(&call.argument::<1>().string()?);
     call.env.string(found.unwrap_or_default().as_bytes())
+}
+
+/// `refresh(handle)`: returns a promise, after which reads see everything that was acknowledged.
+pub(crate) fn refresh<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    Handle::of(call)?.promise(
+        call.env,
+        Db::refresh,
+        |env, refreshed: Result<(), Error>| {
+            refreshed?;
+            env.undefined()
+        },
+    )
+}
+
+/// `hasWriter(handle)`: returns a promise of a boolean.
+pub(crate) fn has_writer<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    Handle::of(call)?.promise(
+        call.env,
+        Db::has_writer,
+        |env, found: Result<bool, Error>| env.boolean(found?),
+    )
+}
+
+/// `sequenceNumber(handle)`: returns a number.
+pub(crate) fn sequence_number<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a program that writes 2^53 entries takes centuries"
+    )]
+    let newest = Handle::of(call)?.db().sequence_number() as f64;
+    call.env.number(newest)
 }
 
 /// `keyspaceNew(handle, name, options)`: creates a keyspace and returns a promise.

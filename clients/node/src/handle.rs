@@ -240,7 +240,7 @@ impl Opening {
         let opened = Share::open(
             &self.options,
             &self.path,
-            self.shared,
+            self.sharing,
             self.must_be_new,
             abort,
         );
@@ -251,7 +251,11 @@ impl Opening {
     fn explained(&self, error: Error) -> Error {
         match error.kind() {
             ErrorKind::NotFound => {
-                let message = "the database does not exist, and createIfMissing is false";
+                let message = if self.only_reads {
+                    "the database does not exist, and an open that only reads creates none"
+                } else {
+                    "the database does not exist, and createIfMissing is false"
+                };
                 Error::new(ErrorKind::NotFound, message).path(&self.path)
             }
             ErrorKind::InvalidArgument if self.is_leveldb() => Error::invalid(

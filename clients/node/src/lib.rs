@@ -163,6 +163,18 @@ pub(crate) static EXPORTS: &[Export] = &[
         body: admin::property,
     },
     Export {
+        name: "refresh",
+        body: admin::refresh,
+    },
+    Export {
+        name: "hasWriter",
+        body: admin::has_writer,
+    },
+    Export {
+        name: "sequenceNumber",
+        body: admin::sequence_number,
+    },
+    Export {
         name: "isCold",
         body: admin::is_cold,
     },

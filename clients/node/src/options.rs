@@ -1,11 +1,13 @@
 //! The options of an open, from a JavaScript object.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use cairndb::{Compression, KeyspaceOptions, MEMORY_BUDGET_MIN, Options};
 
 use crate::js::failure::Outcome;
 use crate::js::scope::Value;
+use crate::share::Sharing;
 
 /// `writeBufferSize` if only `cacheSize` is given, as in `classic-level`.
 const WRITE_BUFFER_BYTES_DEFAULT: usize = 4 << 20;
@@ -17,9 +19,10 @@ const CACHE_BYTES_DEFAULT: usize = 8 << 20;
 pub(crate) struct Opening {
     pub(crate) path: PathBuf,
     pub(crate) options: Options,
-    /// Other handles of this process may have the database open.
-    pub(crate) shared: bool,
+    pub(crate) sharing: Sharing,
     pub(crate) must_be_new: bool,
+    /// A missing database is not created, whatever `createIfMissing` says.
+    pub(crate) only_reads: bool,
     pub(crate) may_upgrade: bool,
 }
 
@@ -28,7 +31,28 @@ fn flag(options: Value<'_>, name: &std::ffi::CStr, default: bool) -> Outcome<boo
     value.map_or(Ok(default), Value::boolean)
 }
 
-/// Returns a number of bytes; those that no memory has count as the most there can be.
+/// Adds what concerns followers to the options. Returns with whom a shared handle shares.
+fn following(given: Value<'_>, mut options: Options) -> Outcome<(Options, Sharing)> {
+    if let Some(bytes) = size(given, c"readerSpaceMax")? {
+        options = options.reader_space_max(bytes as u64);
+    }
+    if let Some(lease_ms) = size(given, c"readerLease")? {
+        options = options.reader_lease(Duration::from_millis(lease_ms as u64));
+    }
+    let manual = flag(given, c"manualRefresh", false)?;
+    if !flag(given, c"follow", false)? {
+        return Ok((options, Sharing::Owners));
+    }
+    // Another handle's refresh must not change what this one shows.
+    let sharing = if manual {
+        Sharing::Alone
+    } else {
+        Sharing::Followers
+    };
+    Ok((options.follow().manual_refresh(manual), sharing))
+}
+
+/// Returns a number of bytes or milliseconds; one that is too large counts as the largest.
 fn size(options: Value<'_>, name: &std::ffi::CStr) -> Outcome<Option<usize>> {
     let Some(value) = options.optional(name)? else {
         return Ok(None);
@@ -91,21 +115,28 @@ impl Opening {
         let must_be_new = flag(given, c"errorIfExists", false)?;
         let may_upgrade = flag(given, c"upgrade", false)?;
         let compression = compression(given)?.unwrap_or_default();
-        let mut options = Options::new()
+        let read_only = flag(given, c"readOnly", false)?;
+        let options = Options::new()
             .create_if_missing(flag(given, c"createIfMissing", true)?)
             .error_if_exists(must_be_new)
-            .read_only(flag(given, c"readOnly", false)?)
+            .read_only(read_only)
             .upgrade_leveldb(may_upgrade)
             .upgrade_without_log(flag(given, c"upgradeWithoutLog", false)?)
             .compression(compression);
+        let (mut options, mut sharing) = following(given, options)?;
         if let Some(bytes) = memory(given)? {
             options = options.memory_budget(bytes);
+        }
+        let only_reads = read_only || sharing != Sharing::Owners;
+        if !flag(given, c"multithreading", false)? {
+            sharing = Sharing::Alone;
         }
         Ok(Opening {
             path: PathBuf::from(path.string()?),
             options,
-            shared: flag(given, c"multithreading", false)?,
+            sharing,
             must_be_new,
+            only_reads,
             may_upgrade,
         })
     }

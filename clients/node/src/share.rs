@@ -4,6 +4,9 @@
 //! opens the database by its path, and those that ask for it get one [`Db`] together; the last that
 //! closes it closes the database. Options of the first open count.
 //!
+//! Those that follow a database share another [`Db`], which is opened and closed without regard to
+//! the one that writes: a process may have both.
+//!
 //! Locks: the table before a slot. An open and a close hold their slot while they run, so that one
 //! that follows a close waits for its end; other databases are not held up.
 
@@ -21,10 +24,24 @@ use crate::js::watch::AbortFlag;
 /// Between two looks at the abort flag while another open or close holds the slot.
 const SLOT_WAIT: Duration = Duration::from_millis(5);
 
-/// Open shared databases by path.
-static SLOTS: LazyLock<Mutex<HashMap<PathBuf, Arc<Slot>>>> = LazyLock::new(Mutex::default);
+/// Open shared databases.
+static SLOTS: LazyLock<Mutex<HashMap<Key, Arc<Slot>>>> = LazyLock::new(Mutex::default);
 
-/// The database at one path.
+/// With which other handles of this process one shares a database.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) enum Sharing {
+    /// None.
+    Alone,
+    /// Those that write the database, or read it while nobody writes.
+    Owners,
+    /// Those that follow it.
+    Followers,
+}
+
+/// A path, and who shares the database at it.
+type Key = (PathBuf, Sharing);
+
+/// A database that handles share.
 #[derive(Debug, Default)]
 struct Slot(Mutex<Option<Opened>>);
 
@@ -42,13 +59,13 @@ struct Opened {
 pub(crate) struct Share {
     db: Db,
     /// `None` if the database is not shared.
-    slot: Option<(PathBuf, Arc<Slot>)>,
+    slot: Option<(Key, Arc<Slot>)>,
     closed: Mutex<bool>,
 }
 
 impl Share {
-    /// Opens the database at `path`, together with other handles of this process that have it open
-    /// if `shared` is set, as it must have been for them.
+    /// Opens the database at `path`, together with other handles of this process that were opened
+    /// with the same `sharing`.
     ///
     /// # Errors
     /// Those of `Options::open`; `InvalidArgument` if the database is open and must not exist;
@@ -56,18 +73,21 @@ impl Share {
     pub(crate) fn open(
         options: &Options,
         path: &Path,
-        shared: bool,
+        sharing: Sharing,
         must_be_new: bool,
         abort: &AbortFlag,
     ) -> Result<Share> {
-        if !shared {
+        if sharing == Sharing::Alone {
             return Ok(Share {
                 db: options.open(path)?,
                 slot: None,
                 closed: Mutex::new(false),
             });
         }
-        let key = canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let key = (
+            canonicalize(path).unwrap_or_else(|_| path.to_path_buf()),
+            sharing,
+        );
         let slot = Arc::clone(SLOTS.lock().entry(key.clone()).or_default());
         let opened = slot
             .wait(abort)
@@ -154,7 +174,7 @@ impl Slot {
 }
 
 /// Removes a slot that nothing refers to any more.
-fn forget(key: &Path, slot: &Arc<Slot>) {
+fn forget(key: &Key, slot: &Arc<Slot>) {
     let mut slots = SLOTS.lock();
     // Nobody else can get at the slot while the table is locked: the two are the table's and ours.
     if Arc::strong_count(slot) == 2 && slot.0.lock().is_none() {

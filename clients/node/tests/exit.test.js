@@ -22,6 +22,8 @@ const ENDS = {
   'exits while work runs': [
     'db.compactRange("a", "z"); db.clear({ gte: "x" }); db.put("z", "z", { sync: true }); db.iterator().all(); process.exit(7)', 7],
   'exits while it opens another': ['new Level(location + "2").open(); process.exit(7)', 7],
+  'exits while it follows itself': [
+    'const f = new Level(location, { follow: true }); await f.get("k1"); f.snapshot(); f.waitFor(1e9); setImmediate(() => process.exit(7))', 7],
   'throws with an open iterator': ['db.iterator().next(); setImmediate(() => { throw new Error("as planned") })', 1]
 }
 

@@ -28,6 +28,12 @@ async function main (): Promise<void> {
   await snapshot.close()
   const size: number = await db.approximateSize('a', 'z')
   await db.compactRange('a', 'z', { signal, onProgress: (done, total) => console.log(done / total) })
+  const follower = new Level<string, Stone>(location, { follow: true, manualRefresh: true, readerLease: 1000, readerSpaceMax: 1 << 30 })
+  const newest: number = db.sequenceNumber
+  await follower.refresh()
+  const seen: boolean = await follower.waitFor(newest, { timeout: 1000, signal })
+  const written: boolean = seen && await follower.waitFor(newest) && await follower.hasWriter()
+  console.log(written)
   const users: Keyspace<string, Stone> = await db.createKeyspace<string, Stone>('users', { valueEncoding: 'json', compression: false, valueBytes: 100 })
   await users.put('ada', { colour: 'none' })
   const same: Keyspace = await db.keyspace('users')

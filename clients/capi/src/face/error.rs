@@ -36,7 +36,7 @@ pub const CAIRNDB_ERROR_POISONED: u32 = 9;
 pub const CAIRNDB_ERROR_FORKED: u32 = 10;
 /// A newer version wrote the files; nothing was changed.
 pub const CAIRNDB_ERROR_FORMAT_TOO_NEW: u32 = 11;
-/// The database was opened read-only.
+/// The database was opened read-only, or to follow.
 pub const CAIRNDB_ERROR_READ_ONLY: u32 = 12;
 /// The path holds no database.
 pub const CAIRNDB_ERROR_NOT_FOUND: u32 = 13;

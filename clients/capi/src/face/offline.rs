@@ -31,6 +31,10 @@ pub struct cairndb_verify_report {
 /// Checks the whole database in directory `path`, without changing anything. `options` need the
 /// database's comparator and merge operator. The first damage is returned as `CORRUPTION`, with
 /// file and offset. `report` may be NULL.
+///
+/// `LOCKED` while a handle has the database open for writing, unless `cairndb_options_set_follow`
+/// is set: then the state at the time of the call is checked. `REVOKED` if the writer has removed
+/// files of it meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cairndb_verify(
     path: *const c_char,

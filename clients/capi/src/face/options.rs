@@ -1,6 +1,7 @@
 //! Options of a database.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cairndb::{Compression, Durability, Error, Options, RecoveryMode, Result};
 
@@ -40,7 +41,11 @@ pub const CAIRNDB_RECOVERY_POINT_IN_TIME: u32 = 1;
 /// Options of a database. Setters do nothing for NULL; a value out of range is reported by the
 /// function that the options are passed to.
 #[derive(Debug)]
-pub struct cairndb_options(Settings<Options>);
+pub struct cairndb_options {
+    set: Settings<Options>,
+    /// Applied when the options are read, because it cannot be undone in [`Options`].
+    follow: bool,
+}
 
 /// Options that a program sets one by one, and the error of the first that was refused.
 #[derive(Debug)]
@@ -102,7 +107,15 @@ impl cairndb_options {
     /// `options` must be NULL or live.
     pub(crate) unsafe fn read(options: *const cairndb_options) -> Result<Options> {
         // SAFETY: guaranteed by the caller.
-        unsafe { options.as_ref() }.map_or_else(|| Ok(Options::new()), |given| given.0.read())
+        let Some(given) = (unsafe { options.as_ref() }) else {
+            return Ok(Options::new());
+        };
+        let options = given.set.read()?;
+        Ok(if given.follow {
+            options.follow()
+        } else {
+            options
+        })
     }
 }
 
@@ -125,7 +138,7 @@ pub(crate) fn compression_of(number: u32) -> Result<Compression> {
 unsafe fn set(options: *mut cairndb_options, set: impl FnOnce(Options) -> Result<Options>) {
     // SAFETY: guaranteed by the caller.
     if let Some(given) = unsafe { options.as_mut() } {
-        given.0.set(set);
+        given.set.set(set);
     }
 }
 
@@ -133,7 +146,10 @@ unsafe fn set(options: *mut cairndb_options, set: impl FnOnce(Options) -> Result
 /// error for a missing database.
 #[unsafe(no_mangle)]
 pub extern "C" fn cairndb_options_create() -> *mut cairndb_options {
-    give(cairndb_options(Settings::new(Options::new())))
+    give(cairndb_options {
+        set: Settings::new(Options::new()),
+        follow: false,
+    })
 }
 
 /// Destroys options. A database keeps what it was opened with.
@@ -206,6 +222,65 @@ pub unsafe extern "C" fn cairndb_options_set_read_only(
 ) {
     // SAFETY: the header requires NULL or live options.
     unsafe { set(options, |options| Ok(options.read_only(read_only))) };
+}
+
+/// Sets whether the database is opened to read it while another process may write it. Any number of
+/// processes may follow, and none of them keeps a writer out. Unlike a read-only handle, a follower
+/// sees what is written after the open: each read outside a snapshot sees every write that was
+/// acknowledged at `CAIRNDB_DURABILITY_OS` or `CAIRNDB_DURABILITY_SYNC` before it began, and those
+/// at `CAIRNDB_DURABILITY_NONE` after their flush. Batches are seen whole. Without a writer it
+/// shows the last state, and follows when one comes. `false` by default.
+///
+/// Writes fail with `READ_ONLY`, and an open with `NOT_SUPPORTED` while a version that does not
+/// inform followers writes. A follower creates no database, and no file in it but `SHARED`. It
+/// takes up to 256 MiB in addition to its memory budget, for what is in the log and not in tables
+/// yet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_options_set_follow(options: *mut cairndb_options, follow: bool) {
+    // SAFETY: the header requires NULL or live options.
+    if let Some(given) = unsafe { options.as_mut() } {
+        given.follow = follow;
+    }
+}
+
+/// Sets whether a follower shows the state of its last `cairndb_refresh` or `cairndb_wait_for`,
+/// instead of the newest one at each read. `false` by default: if nothing was written, looking for
+/// new writes costs a read a few instructions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_options_set_manual_refresh(
+    options: *mut cairndb_options,
+    manual: bool,
+) {
+    // SAFETY: the header requires NULL or live options.
+    unsafe { set(options, |options| Ok(options.manual_refresh(manual))) };
+}
+
+/// Limits for how many milliseconds a follower holds files after it last looked for new writes.
+/// After that, a writer that has removed files from the database may revoke the follower's
+/// snapshots, iterators and current state: they fail with `REVOKED`, and the next read of the
+/// current state looks for new writes. None by default: then only the writer's limit on space
+/// revokes anything.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_options_set_reader_lease(
+    options: *mut cairndb_options,
+    lease_ms: u64,
+) {
+    let lease = Duration::from_millis(lease_ms);
+    // SAFETY: the header requires NULL or live options.
+    unsafe { set(options, |options| Ok(options.reader_lease(lease))) };
+}
+
+/// Limits the bytes of the files that this handle, as the writer, keeps only because followers need
+/// them. Beyond that the oldest views of followers are revoked: their reads fail with `REVOKED`. By
+/// default as many bytes as the tables take, but at least 1 GiB. On a full disk followers keep
+/// nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_options_set_reader_space_max(
+    options: *mut cairndb_options,
+    bytes: u64,
+) {
+    // SAFETY: the header requires NULL or live options.
+    unsafe { set(options, |options| Ok(options.reader_space_max(bytes))) };
 }
 
 /// Sets the order of keys; its name is stored in the database. Bytewise by default, which NULL does

@@ -1,9 +1,13 @@
-//! Point reads, and the snapshots that they read.
+//! Point reads, the snapshots that they read, and the writes of another process that they see.
 
 use std::ffi::c_char;
 use std::ptr::null_mut;
+use std::time::Duration;
+
+use cairndb::Db;
 
 use crate::face::buffer::cairndb_value;
+use crate::face::database::with;
 use crate::face::error::{cairndb_error, outcome, outcome_in};
 use crate::face::handles::{cairndb_db, cairndb_snapshot};
 use crate::handle::{Handle, destroy, insert, with_shared};
@@ -97,4 +101,71 @@ pub unsafe extern "C" fn cairndb_snapshot_create(
 #[unsafe(no_mangle)]
 pub extern "C" fn cairndb_snapshot_release(snapshot: *mut cairndb_snapshot) -> *mut cairndb_error {
     outcome(destroy::<SnapshotOf>(Handle::of(snapshot)))
+}
+
+/// Looks for new writes of the process that writes, in a follower (`cairndb_options_set_follow`):
+/// reads that begin after this call see everything that was acknowledged before it. A follower does
+/// so at each read, unless `cairndb_options_set_manual_refresh` is set.
+///
+/// Errors: `INVALID_ARGUMENT` if the handle does not follow, or if the database has a new keyspace
+/// whose comparator or merge operator is not registered; `NOT_SUPPORTED` if a version that does not
+/// inform followers writes; `CLOSED`, also if the database was destroyed; `REVOKED` if this process
+/// may not write to the file system, and the writer removes files faster than they can be read;
+/// `CORRUPTION`, `FORMAT_TOO_NEW`, `IO`. After an error the follower shows what it showed before.
+#[unsafe(no_mangle)]
+pub extern "C" fn cairndb_refresh(db: *mut cairndb_db) -> *mut cairndb_error {
+    with(db, Db::refresh)
+}
+
+/// Waits until a follower sees everything up to a sequence number that `cairndb_sequence_number`
+/// has stored in the process that writes, but `limit_ms` milliseconds at most, and stores in
+/// `*reached` whether it does. `UINT64_MAX` is no limit. A write at `CAIRNDB_DURABILITY_NONE` is
+/// seen after its flush, perhaps after later writes. The wait looks for new writes at least every
+/// millisecond.
+///
+/// Errors: those of `cairndb_refresh`; `INTERRUPTED` by the watcher of `cairndb_watch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_wait_for(
+    db: *mut cairndb_db,
+    sequence_number: u64,
+    limit_ms: u64,
+    reached: *mut bool,
+) -> *mut cairndb_error {
+    let limit = Duration::from_millis(limit_ms);
+    let waited = with_shared(Handle::of(db), |open: &Database| {
+        open.0.wait_for(sequence_number, limit)
+    });
+    // SAFETY: the header requires NULL or the address of a truth value.
+    unsafe { outcome_in(reached, false, waited) }
+}
+
+/// Stores the sequence number of the newest write that reads of this handle see in
+/// `*sequence_number`; below 2^56. Each entry of a batch takes one number. Called after a write, it
+/// stores that of the write or of a later one, which another process can pass to
+/// `cairndb_wait_for`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_sequence_number(
+    db: *const cairndb_db,
+    sequence_number: *mut u64,
+) -> *mut cairndb_error {
+    let newest = with_shared(Handle::of(db), |open: &Database| {
+        Ok(open.0.sequence_number())
+    });
+    // SAFETY: the header requires NULL or the address of a number.
+    unsafe { outcome_in(sequence_number, 0, newest) }
+}
+
+/// Stores in `*has_writer` whether a process has the database of a follower open for writing now.
+/// While there is none, the follower shows the last state.
+///
+/// Errors: `INVALID_ARGUMENT` if the handle does not follow; `NOT_SUPPORTED` if a version that does
+/// not inform followers writes; `IO`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_has_writer(
+    db: *const cairndb_db,
+    has_writer: *mut bool,
+) -> *mut cairndb_error {
+    let found = with_shared(Handle::of(db), |open: &Database| open.0.has_writer());
+    // SAFETY: the header requires NULL or the address of a truth value.
+    unsafe { outcome_in(has_writer, false, found) }
 }

@@ -60,6 +60,11 @@ fn long_calls_are_watched_and_stopped() {
     passes("watch.c", SANITIZED);
 }
 
+#[test]
+fn processes_follow_a_writer_and_either_may_be_killed() {
+    passes("follow.c", SANITIZED);
+}
+
 /// Returns LevelDB's test of its C interface, from the package that contains it.
 fn leveldbs_own_test() -> Option<PathBuf> {
     let metadata = MetadataCommand::new()

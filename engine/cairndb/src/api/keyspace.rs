@@ -72,9 +72,10 @@ impl Db {
     ///
     /// # Errors
     /// `InvalidArgument` if the name is empty or longer than 255 bytes; `NotFound` if there is no
-    /// such keyspace; `Closed`.
+    /// such keyspace; `Closed`. In a follower, also those of [`Db::refresh`].
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
         let core = self.core();
+        core.base.context.with_directory(core.before_read(None))?;
         let found = core.keyspaces().open(name);
         let state = found.map_err(|error| error.directory(self.path()))?;
         Ok(Keyspace {
@@ -111,9 +112,13 @@ impl Db {
         dropped.map_err(|error| error.directory(self.path()))
     }
 
-    /// Returns the names of all keyspaces but the default one, in order.
+    /// Returns the names of all keyspaces but the default one, in order. A follower that cannot
+    /// look for new ones returns those that it knows.
     pub fn keyspaces(&self) -> Vec<String> {
-        self.core().base.keyspaces.names()
+        let core = self.core();
+        // The next read returns the error, if it persists.
+        let _ = core.before_read(None);
+        core.base.keyspaces.names()
     }
 }
 

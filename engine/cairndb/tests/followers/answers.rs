@@ -126,3 +126,22 @@ fn every_answer_is_the_writers() {
         }
     }
 }
+
+#[test]
+fn keyspaces_are_seen_without_a_read_of_keys() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = options().open(&dir).unwrap();
+    let follower = follow(dir.path());
+    let space = db
+        .create_keyspace("stones", &KeyspaceOptions::new())
+        .unwrap();
+    space.put(b"granite", b"grey").unwrap();
+    let found = follower.keyspace("stones").unwrap();
+    assert!(found.contains(b"granite").unwrap());
+    db.create_keyspace("trees", &KeyspaceOptions::new())
+        .unwrap();
+    assert_eq!(follower.keyspaces(), ["stones", "trees"]);
+    db.drop_keyspace("stones").unwrap();
+    assert_eq!(follower.keyspaces(), ["trees"]);
+    assert!(follower.keyspace("stones").is_err());
+}
