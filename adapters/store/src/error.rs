@@ -235,9 +235,9 @@ impl std::error::Error for Error {
     }
 }
 
-/// Keeps the message, the key and the cause. `NoSpace` becomes `Full`; `Io`, `Poisoned`, `Forked`
-/// and `FormatTooNew` become `Engine`. After a write, `Poisoned` is an unknown outcome instead,
-/// which only the store over a database knows.
+/// Keeps the message, the key and the cause. `NoSpace` becomes `Full`, and `Revoked`
+/// `SnapshotExpired`; `Io`, `Poisoned`, `Forked` and `FormatTooNew` become `Engine`. After a write,
+/// `Poisoned` is an unknown outcome instead, which only the store over a database knows.
 impl From<cairndb::Error> for Error {
     #[cold]
     fn from(error: cairndb::Error) -> Error {
@@ -251,6 +251,7 @@ impl From<cairndb::Error> for Error {
             cairndb::ErrorKind::Closed => ErrorKind::Closed,
             cairndb::ErrorKind::ReadOnly => ErrorKind::ReadOnly,
             cairndb::ErrorKind::NotFound => ErrorKind::NotFound,
+            cairndb::ErrorKind::Revoked => ErrorKind::SnapshotExpired,
             _ => ErrorKind::Engine,
         };
         let message = error.message().to_owned();

@@ -1,7 +1,10 @@
 //! Opening: a CairnDB database to read or to write, or a LevelDB database to read.
 //!
-//! No file is mapped, so that a file that shrinks cannot kill the process, and every page is
-//! verified at every access.
+//! `options.rs` has the options of every command; `live.rs` reads a database that another process
+//! may have open for writing.
+
+mod live;
+mod options;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,28 +21,25 @@ use crate::progress::{Progress, watched};
 use crate::range::{Range, walk};
 use crate::space::Space;
 use crate::transfer::Contents;
+pub(crate) use live::{Purpose, holder, reading};
+pub(crate) use options::{options, options_for};
 
-/// Returns the options that every command opens with.
-pub(crate) fn options() -> Options {
-    Options::new().mapped(false).verify_always(true)
+/// Opens a CairnDB database for reading, also while another process has it open for writing.
+pub(crate) fn open_to_read(path: &Path, purpose: Purpose) -> Result<Db> {
+    open_to_read_with(path, purpose, |options| options)
 }
 
-/// Returns the options with which the database at `path` opens: with its comparator, if that is a
-/// known one.
-pub(crate) fn options_for(path: &Path) -> Options {
-    let custom = orders::of_database(path).into_iter();
-    let options = custom.fold(options(), Options::comparator);
-    let mut kept = orders::of_keyspaces(path);
-    let comparators = kept.comparators.drain(..);
-    let options = comparators.fold(options, Options::register_comparator);
-    kept.operators
-        .drain(..)
-        .fold(options, Options::register_merge_operator)
-}
-
-/// Opens a CairnDB database for reading.
-pub(crate) fn open_to_read(path: &Path) -> Result<Db> {
-    open_with(path, &options_for(path).read_only(true))
+/// Like [`open_to_read`], with more options.
+pub(crate) fn open_to_read_with(
+    path: &Path,
+    purpose: Purpose,
+    change: impl Fn(Options) -> Options,
+) -> Result<Db> {
+    refuse_other_stores(path)?;
+    reading(path, purpose, |options| {
+        let options = change(options);
+        watched("opening", || options.open(path))
+    })
 }
 
 /// Opens a CairnDB database.
@@ -103,10 +103,14 @@ pub(crate) enum DatabaseReader {
 
 impl DatabaseReader {
     /// Opens the database at `path`, of whichever store, to read one keyspace.
-    pub(crate) fn open(path: &Path, keyspace: Option<&str>) -> Result<DatabaseReader> {
+    pub(crate) fn open(
+        path: &Path,
+        keyspace: Option<&str>,
+        purpose: Purpose,
+    ) -> Result<DatabaseReader> {
         match leveldb_at(path) {
             None => {
-                let space = Space::of(&open_to_read(path)?, path, keyspace)?;
+                let space = Space::of(&open_to_read(path, purpose)?, path, keyspace)?;
                 Ok(DatabaseReader::Cairn(space))
             }
             Some(_) if keyspace.is_some() => {

@@ -76,6 +76,17 @@ impl Failure {
         Failure::new(Code::Interrupted, format!("interrupted; {left}"))
     }
 
+    /// Another process has the database in `directory` open for writing, and it cannot be read
+    /// meanwhile.
+    pub(crate) fn unreadable(directory: &Path, locked: &str, reason: &Error) -> Failure {
+        let message = format!(
+            "{}: {locked}, and it cannot be read meanwhile: {reason}\n\
+             cairn: close the database in that process, or let it make a checkpoint, and read that",
+            directory.display()
+        );
+        Failure::new(Code::Locked, message)
+    }
+
     /// Anything else.
     pub(crate) fn other(message: impl Into<String>) -> Failure {
         Failure::new(Code::Other, message)
@@ -220,13 +231,19 @@ fn advice(kind: ErrorKind, store: Store, directory: &Path) -> Option<String> {
              `cairn repair --dry-run {path}` reports what that is"
         ),
         (ErrorKind::Locked, Store::Cairn) => {
-            "close the database in that process, or read a checkpoint".to_owned()
+            "close the database in that process; commands that only read do not need that"
+                .to_owned()
         }
         (ErrorKind::Locked, Store::LevelDb) => "close the database in that process".to_owned(),
         (ErrorKind::NotFound, _) => {
             "check the path, or create a database with `cairn put --create`".to_owned()
         }
         (ErrorKind::NoSpace, _) => "free some space on the file system and try again".to_owned(),
+        (ErrorKind::Revoked, _) => {
+            "run the command again; `Options::reader_space_max` of the program that writes limits \
+             what it keeps for readers"
+                .to_owned()
+        }
         (ErrorKind::FormatTooNew, _) => {
             "use the version of cairn that wrote it, or a newer one".to_owned()
         }

@@ -4,7 +4,8 @@
 //! ends with one of the exit codes of `failure`.
 //!
 //! 1. Databases are untrusted: no file is mapped, and every page is verified at every access.
-//! 2. A command that only reads opens the database read-only and changes nothing.
+//! 2. A command that only reads opens the database read-only and changes nothing. While another
+//!    process has it open for writing, the command follows it, and may make the file `SHARED`.
 //! 3. What is printed is escaped, except by `get --raw`, so that no key, value or name can control
 //!    a terminal or break a line.
 //!

@@ -20,6 +20,9 @@ use cairndb_leveldb::{ManifestSalvage, Order, Orders};
 use crate::escape::escaped;
 use crate::failure::{Failure, Result};
 
+/// Number of attempts to read a manifest that is replaced meanwhile.
+const TRIES: u32 = 20;
+
 /// The order that the command line declares: one for the process, set before the first command.
 static DECLARED: OnceLock<Order> = OnceLock::new();
 
@@ -112,24 +115,34 @@ fn custom_leveldb(dir: &dyn Dir) -> Option<Arc<dyn Comparator>> {
 /// not the bytewise one. Errors are met again, and reported, when the database is opened.
 pub(crate) fn of_database(path: &Path) -> Option<Arc<dyn Comparator>> {
     let dir = RealEnv::new().open_dir(path, false).ok()?;
-    let current = read_current(&*dir).ok().flatten();
+    for _ in 0..TRIES {
+        let current = read_current(&*dir).ok().flatten();
+        if let Some(name) = comparator_of(&*dir, current) {
+            return custom(&name);
+        }
+        // A process that has the database open for writing may have replaced the manifest.
+        if read_current(&*dir).ok().flatten() == current {
+            break;
+        }
+    }
+    custom_leveldb(&*dir)
+}
+
+/// Returns the comparator that the manifest in use names.
+fn comparator_of(dir: &dyn Dir, current: Option<FileNumber>) -> Option<String> {
     // A damaged database may have lost `CURRENT` or the manifest in use.
-    let mut others = manifests(&*dir);
+    let mut others = manifests(dir);
     others.sort_unstable();
     let others = others.into_iter().rev().map(FileNumber);
-    let name = current.into_iter().chain(others).find_map(|number| {
-        let mut reader = ManifestReader::open(&*dir, number).ok()?;
+    current.into_iter().chain(others).find_map(|number| {
+        let mut reader = ManifestReader::open(dir, number).ok()?;
         loop {
             // Edits with tables only may come first.
             if let Some(name) = reader.advance().ok()??.comparator {
                 return Some(name);
             }
         }
-    });
-    match name {
-        Some(name) => custom(&name),
-        None => custom_leveldb(&*dir),
-    }
+    })
 }
 
 /// What the keyspaces of a database name.

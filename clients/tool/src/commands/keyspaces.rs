@@ -4,7 +4,7 @@ use cairndb::KeyspaceOptions;
 use serde_json::json;
 
 use crate::arguments::{CreateKeyspace, DropKeyspace, Keyspaces};
-use crate::database::{open_to_read, open_with, options_for};
+use crate::database::{Purpose, open_to_read, open_with, options_for};
 use crate::escape::escaped;
 use crate::failure::{Failure, Result};
 use crate::output::{print, print_json};
@@ -12,7 +12,7 @@ use crate::space::failure;
 
 /// Prints the names of the keyspaces.
 pub(super) fn list(arguments: &Keyspaces) -> Result<()> {
-    let names = open_to_read(&arguments.directory)?.keyspaces();
+    let names = open_to_read(&arguments.directory, Purpose::Show)?.keyspaces();
     if arguments.json {
         return print_json(&json!({ "keyspaces": names }).to_string());
     }

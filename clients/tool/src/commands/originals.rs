@@ -8,17 +8,18 @@ use std::path::Path;
 use cairndb::env::{Dir, Env, RealEnv};
 use cairndb_leveldb::FileName;
 
-use crate::database::open_to_read;
+use crate::database::{open_with, options_for};
 use crate::escape::{typed, visible};
 use crate::failure::{Failure, ORIGINAL, Result};
 use crate::output::{counted, print, size};
 
 /// Removes LevelDB's files of the converted database at `path`, if the user confirms it.
 ///
-/// The database is opened first, so that the copy is not removed before the conversion is complete.
+/// The database is opened first, so that the copy is not removed before the conversion is complete,
+/// and no other process has it open for writing.
 /// Files that are not LevelDB's stay, and so does the directory then.
 pub(super) fn drop_original(path: &Path, confirmed: bool) -> Result<()> {
-    let db = open_to_read(path)?;
+    let db = open_with(path, &options_for(path).read_only(true))?;
     let original = path.join(ORIGINAL);
     // A link is not followed.
     let is_there = fs::symlink_metadata(&original).is_ok_and(|found| found.is_dir());

@@ -3,7 +3,7 @@
 use super::stores;
 use crate::arguments::{Count, Get, Scan};
 use crate::coding::{Coding, append_json_entry};
-use crate::database::DatabaseReader;
+use crate::database::{DatabaseReader, Purpose};
 use crate::failure::{Failure, Result};
 use crate::output::{Output, print};
 use crate::place::StorePlace;
@@ -16,7 +16,7 @@ pub(super) fn get(arguments: &Get) -> Result<()> {
     let key = coding.decode("key", key)?;
     let (value, place) = match place {
         StorePlace::Directory(path, keyspace) => {
-            let value = DatabaseReader::open(path, keyspace)?.get(path, &key)?;
+            let value = DatabaseReader::open(path, keyspace, Purpose::Show)?.get(path, &key)?;
             (value, path.display().to_string())
         }
         StorePlace::Url(url) => {
@@ -94,7 +94,8 @@ pub(super) fn scan(arguments: &Scan) -> Result<()> {
     let visit = |key: &[u8], value: &[u8]| printer.print(key, value);
     let walked = match arguments.place()? {
         StorePlace::Directory(path, keyspace) => {
-            DatabaseReader::open(path, keyspace)?.walk(path, &range, is_backward, visit)
+            let reader = DatabaseReader::open(path, keyspace, Purpose::Show)?;
+            reader.walk(path, &range, is_backward, visit)
         }
         StorePlace::Url(url) => stores::walk(url, &range, is_backward, limit, visit),
     };
@@ -108,7 +109,7 @@ pub(super) fn scan(arguments: &Scan) -> Result<()> {
 pub(super) fn count(arguments: &Count) -> Result<()> {
     let (path, mut count) = (&arguments.directory, 0_u64);
     let range = Range::read(&arguments.range, arguments.coding.into())?;
-    let reader = DatabaseReader::open(path, arguments.keyspace.name())?;
+    let reader = DatabaseReader::open(path, arguments.keyspace.name(), Purpose::Show)?;
     reader.walk(path, &range, false, |_, _| {
         count += 1;
         Ok(true)

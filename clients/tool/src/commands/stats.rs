@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::leveldb;
 use crate::arguments::Stats;
-use crate::database::{leveldb_at, open_to_read};
+use crate::database::{Purpose, leveldb_at, open_to_read};
 use crate::failure::Result;
 use crate::output::{Output, print_json};
 use figures::Figures;
@@ -18,7 +18,7 @@ pub(super) fn stats(arguments: &Stats) -> Result<()> {
     if let Some(dir) = leveldb_at(path) {
         return leveldb::stats(path, &dir, arguments.json);
     }
-    let figures = Figures::read(&open_to_read(path)?, path)?;
+    let figures = Figures::read(&open_to_read(path, Purpose::Show)?, path)?;
     if arguments.json {
         let all = json!({
             "file_bytes": figures.files.json(),

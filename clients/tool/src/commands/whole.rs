@@ -5,7 +5,9 @@ use serde_json::json;
 
 use super::{keyspaces, leveldb};
 use crate::arguments::{Checkpoint, Compact, Destroy, Verify};
-use crate::database::{leveldb_at, open_to_read, open_with, options_for, refuse_other_stores};
+use crate::database::{
+    Purpose, leveldb_at, open_to_read, open_with, options_for, reading, refuse_other_stores,
+};
 use crate::failure::{Failure, Result};
 use crate::output::{counted, print};
 use crate::progress::watched;
@@ -18,9 +20,10 @@ pub(super) fn verify(arguments: &Verify) -> Result<()> {
     if let Some(dir) = leveldb_at(path) {
         return leveldb::verify(path, &dir, arguments.json);
     }
-    let report = watched("verifying", || cairndb::verify(path, &options_for(path)));
-    let report = report.map_err(Failure::of(path))?;
-    let names = open_to_read(path)?.keyspaces();
+    let report = reading(path, Purpose::Keep("verified"), |options| {
+        watched("verifying", || cairndb::verify(path, &options))
+    })?;
+    let names = open_to_read(path, Purpose::Show)?.keyspaces();
     let (tables, bytes, values) = (report.tables, report.bytes, report.values);
     let (entries, versions, in_log) = (report.entries, report.versions, report.log_versions);
     print([if arguments.json {

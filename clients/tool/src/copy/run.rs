@@ -28,7 +28,7 @@ pub(crate) struct Copied {
 
 /// Copies the entries of the range, and compares both stores.
 pub(crate) fn copy(job: &Copy, range: &Range) -> Result<Copied> {
-    let source = open(FROM, &job.source, Access::Read)?;
+    let source = open(FROM, &job.source, Access::Copy)?;
     if !source.keyspaces.is_empty() {
         return Err(Failure::other(format!(
             "{} has keyspaces, which stores have not: `cairn dump` and `cairn load` move them all",

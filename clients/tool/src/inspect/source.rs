@@ -18,6 +18,7 @@ use cairndb_format::name::{self, FileKind};
 use cairndb_leveldb::FileName;
 
 use super::printer::Printer;
+use crate::database::holder;
 use crate::escape::typed;
 use crate::failure::{Failure, Result, Store};
 use crate::message::notify;
@@ -45,10 +46,10 @@ impl InspectedDir {
         let (lock, is_live) = match dir.lock_shared(name::LOCK) {
             Ok(lock) => (lock, false),
             Err(error) if error.kind() == ErrorKind::Locked => {
-                let holder = error.message().split(';').next().unwrap_or_default();
                 notify(&format!(
-                    "cairn: {}: {holder}; what it writes meanwhile may be missing",
-                    path.display()
+                    "cairn: {}: {}; what it writes meanwhile may be missing",
+                    path.display(),
+                    holder(&error)
                 ));
                 (None, true)
             }

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use cairndb::Options;
 use cairndb_remote::Address;
 use cairndb_store::{Entries, Error, ErrorKind, Scan, Store};
 
-use crate::database::{open_with, options_for};
+use crate::database::{Purpose, open_to_read_with, open_with, options_for};
 use crate::failure::{Failure, Result};
 use crate::orders;
 use crate::transfer::target::absolute;
@@ -18,10 +19,18 @@ const MEMORY_BYTES: usize = 8 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
+    /// Reads to write it elsewhere.
+    Copy,
     Write,
     /// Writes, and creates a database in files if there is none. Other engines create their table
     /// or prefix for every write.
     Create,
+}
+
+impl Access {
+    fn is_read_only(self) -> bool {
+        matches!(self, Access::Read | Access::Copy)
+    }
 }
 
 /// An open store.
@@ -105,7 +114,7 @@ pub(crate) fn open(role: &str, url: &str, access: Access) -> Result<Opened> {
 /// would be an empty store, and the copy empty its target.
 fn url_for<'a>(url: &'a str, address: &Address, access: Access) -> Cow<'a, str> {
     let is_table = matches!(address.scheme(), "postgres" | "postgresql");
-    if access != Access::Read || !is_table || address.setting("create").is_some() {
+    if !access.is_read_only() || !is_table || address.setting("create").is_some() {
         return Cow::Borrowed(url);
     }
     let joint = if url.contains('?') { '&' } else { '?' };
@@ -149,13 +158,13 @@ fn open_file(role: &str, url: &str, address: &Address, access: Access) -> Result
             path.display()
         )));
     }
-    let options = options_for(path).memory_budget(MEMORY_BYTES);
-    let options = match access {
-        Access::Read => options.read_only(true),
-        Access::Write => options,
-        Access::Create => options.create_if_missing(true),
+    let small = |options: Options| options.memory_budget(MEMORY_BYTES);
+    let db = match access {
+        Access::Read => open_to_read_with(path, Purpose::Show, small)?,
+        Access::Copy => open_to_read_with(path, Purpose::Keep("copied"), small)?,
+        Access::Write => open_with(path, &small(options_for(path)))?,
+        Access::Create => open_with(path, &small(options_for(path)).create_if_missing(true))?,
     };
-    let db = open_with(path, &options)?;
     Ok(Opened {
         keyspaces: db.keyspaces(),
         store: Box::new(db),

@@ -17,7 +17,7 @@ use super::saved::{Saved, base64};
 use super::source::{KeyspaceSpec, Step};
 use super::target::{ExportTarget, Made, absolute, unusable};
 use crate::arguments::transfer::ResumeArguments;
-use crate::database::{DatabaseReader, contents_of};
+use crate::database::{DatabaseReader, Purpose, contents_of};
 use crate::escape::escaped;
 use crate::failure::{Failure, Result};
 use crate::output::{counted, print};
@@ -58,6 +58,11 @@ pub(super) struct ExportState {
 }
 
 impl Export<'_> {
+    /// Opens the database.
+    pub(super) fn reader(&self) -> Result<DatabaseReader> {
+        DatabaseReader::open(self.directory, self.keyspace, Purpose::Keep("exported"))
+    }
+
     /// Returns the keyspaces to export besides the one that `reader` reads: all of them in the
     /// format of `dump`, unless one or a range was chosen.
     fn others(&self, format: &FileFormat, reader: &DatabaseReader) -> Result<Vec<Space>> {
@@ -72,7 +77,7 @@ impl Export<'_> {
 
 /// Exports entries to a file or stdout.
 pub(crate) fn export(request: &Export, format: &FileFormat) -> Result<()> {
-    let reader = DatabaseReader::open(request.directory, request.keyspace)?;
+    let reader = request.reader()?;
     let target = ExportTarget::of(request.target)?;
     let room = survey(request, format, &reader)?;
     let sink = match target {

@@ -69,7 +69,7 @@ impl EntrySource for LevelDbSource {
 
 /// Exports entries to a directory.
 pub(crate) fn export(request: &Export) -> Result<()> {
-    let reader = &DatabaseReader::open(request.directory, request.keyspace)?;
+    let reader = &request.reader()?;
     let ExportTarget::Made(made) = &ExportTarget::of(request.target)? else {
         let message = "the format leveldb needs the name of a directory to make";
         return Err(Failure::usage(message));

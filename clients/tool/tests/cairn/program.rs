@@ -5,6 +5,7 @@ mod failures;
 mod generate;
 mod inspect;
 mod interrupt;
+mod live;
 mod output;
 mod reading;
 mod repair;

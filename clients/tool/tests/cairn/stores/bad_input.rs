@@ -145,8 +145,9 @@ fn a_locked_database_is_an_error_of_its_own() {
     let at = &*home();
     write(&at.join("fruit"), [("apple", "red")]);
     let db = cairndb::Db::open(at.join("fruit")).unwrap();
-    cairn(at, &["copy", "file:fruit", "file:to"]).failed(4, &["fruit", "close"]);
-    cairn(at, &["get", "--store=file:fruit", "apple"]).failed(4, &["fruit", "close"]);
+    write(&at.join("from"), [("apple", "red")]);
+    cairn(at, &["copy", "file:from", "file:fruit"]).failed(4, &["fruit", "close"]);
+    cairn(at, &["put", "--store=file:fruit", "fig", "green"]).failed(4, &["fruit", "close"]);
     db.close().unwrap();
 }
 
