@@ -5,7 +5,6 @@ pub(crate) mod bounds;
 pub(crate) mod cursor;
 pub(crate) mod db;
 pub(crate) mod entries;
-pub(crate) mod follow;
 pub(crate) mod iter;
 pub(crate) mod keyspace;
 #[cfg(feature = "leveldb")]

@@ -7,6 +7,7 @@ pub(crate) mod budget;
 pub(crate) mod context;
 pub(crate) mod files;
 pub(crate) mod fold_limits;
+pub(crate) mod following;
 pub(crate) mod health;
 pub(crate) mod keyspaces;
 pub(crate) mod memtables;

@@ -14,10 +14,16 @@ use cairndb_base::{Error, ErrorKind, Result};
 use crate::dir::{Dir, DirLock};
 use crate::environment::{Background, Env, Join, Priority};
 use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
-use crate::implement::{self, Hold, Holders, Mirror, OneRegion, SharedHeap, front_of};
+use crate::implement::{self, Hold, Holders, Mirror, SharedHeap, front_of};
 use crate::random::Random;
 use crate::shared::{LockState, SharedWords};
 use crate::sync::Mutex;
+
+use self::file::MemFile;
+use self::log::MemLog;
+
+mod file;
+mod log;
 
 /// Memory size that the environment reports.
 const MEMORY_BYTES: u64 = 1 << 30;
@@ -357,21 +363,6 @@ impl Drop for MemLock {
     }
 }
 
-/// Bytes shared with their mappings: a write copies them first if they are shared.
-#[derive(Debug, Default)]
-struct MemFile {
-    bytes: Mutex<Arc<Vec<u8>>>,
-    region: Mutex<OneRegion>,
-    /// Contents of a file of shared words, which has no bytes.
-    shared: Mutex<Option<SharedHeap>>,
-}
-
-impl MemFile {
-    fn len(&self) -> u64 {
-        self.bytes.lock().len() as u64
-    }
-}
-
 #[derive(Debug)]
 struct MemWriter {
     file: Arc<MemFile>,
@@ -395,12 +386,6 @@ impl WritableFile for MemWriter {
 
     fn syncer(&self) -> Arc<dyn FileSync> {
         self.file.clone()
-    }
-}
-
-impl FileSync for MemFile {
-    fn sync(&self) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -466,50 +451,6 @@ impl MappedBytes for MemBytes {
     fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
-}
-
-#[derive(Debug)]
-struct MemLog {
-    file: Arc<MemFile>,
-    len: u64,
-    mirror: Option<Mirror>,
-    _alone: Arc<()>,
-}
-
-impl LogRegion for MemLog {
-    fn size(&self) -> u64 {
-        self.len
-    }
-
-    fn write(&self, offset: u64, parts: &[&[u8]], _sync_next: bool) -> Result<()> {
-        let mut shared = self.file.bytes.lock();
-        let bytes = Arc::make_mut(&mut shared);
-        let mut at = usize::try_from(offset).expect("a log write lies within its region");
-        for part in parts {
-            let end = at + part.len();
-            bytes[at..end].copy_from_slice(part);
-            at = end;
-        }
-        if let Some(mirror) = &self.mirror {
-            mirror.write(offset, parts);
-        }
-        Ok(())
-    }
-
-    fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
-        let mirror = self.mirror.as_ref();
-        mirror.map(|mirror| mirror.bytes(offset, len))
-    }
-
-    fn reuse(&mut self) {
-        self.mirror.iter_mut().for_each(Mirror::reuse);
-    }
-
-    fn sync(&self) -> Result<()> {
-        Ok(())
-    }
-
-    fn warm(&self) {}
 }
 
 #[cfg(test)]

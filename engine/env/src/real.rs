@@ -7,6 +7,7 @@
 
 mod descriptor;
 mod directory;
+mod file_system;
 mod files;
 mod lock;
 mod log;

@@ -20,7 +20,8 @@ pub enum LockState {
     Shared,
     /// A process that took it with [`Dir::lock`](crate::Dir::lock).
     Exclusive,
-    /// A process that took it in the manner of versions before followers: it tells them nothing.
+    /// A process that took it in the manner of versions before followers, of which it knows
+    /// nothing.
     Silent,
 }
 

@@ -20,6 +20,7 @@ use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
 
 mod estimates;
+mod follow;
 mod try_write;
 
 /// Closes the engine when the last handle is dropped.

@@ -167,7 +167,7 @@ fn destroy_here(path: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Removes the memory that followers share, if it is ours, and tells them.
+/// Removes the memory that followers share, if it is ours, and makes them notice.
 fn end_shared(dir: &dyn Dir) -> Result<()> {
     if dir.size_of(name::SHARED)?.is_none() {
         return Ok(());

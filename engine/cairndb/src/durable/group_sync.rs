@@ -16,7 +16,7 @@ impl Disk {
         self.base.check_writable()?;
         let commit = self.log.lock();
         let last = commit.last_seq;
-        self.run_passes(commit, |commit| commit.synced_seq >= last)
+        self.run_passes(commit, |commit| commit.synced.0 >= last)
     }
 
     /// Waits for the sync pass that covers `last`, or runs it.
@@ -43,7 +43,7 @@ impl Disk {
             }
             self.base.origin.check()?;
             assert!(
-                commit.synced_seq <= commit.last_seq,
+                commit.synced.0 <= commit.last_seq,
                 "only what was written is synced"
             );
             commit.syncing = true;
@@ -60,17 +60,7 @@ impl Disk {
             // A comparator may have panicked in the meantime; the memtable may then hold half of a
             // batch.
             if result.is_ok() && !self.base.health.is_poisoned() {
-                if commit.synced_seq < target {
-                    commit.synced_seq = target;
-                    commit.synced_position = position;
-                }
-                while commit
-                    .awaiting_sync
-                    .front()
-                    .is_some_and(|seq| *seq <= target)
-                {
-                    commit.awaiting_sync.pop_front();
-                }
+                commit.note_synced(target, position);
                 let (publishable, position) = commit.publishable();
                 assert!(
                     commit
@@ -80,7 +70,7 @@ impl Disk {
                     "a write that waits for its sync is not published"
                 );
                 if self.base.versions.publish_up_to(publishable) {
-                    self.base.followers.publish(position);
+                    self.base.sweeper.followers.publish(position);
                 }
                 if std::mem::take(&mut commit.look_again) {
                     self.base.versions.wake_idle_worker();

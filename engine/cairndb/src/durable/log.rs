@@ -101,7 +101,7 @@ impl Log {
                 .wait(self.base.versions.lock(), |state| !state.durable.persisting),
         );
         if first {
-            self.base.followers.begin()?;
+            self.base.sweeper.followers.begin()?;
         }
         self.roll_manifest(commit)?;
         if first {
@@ -167,7 +167,7 @@ impl Log {
     /// Keeps a spare of an earlier handle, which a follower may be reading. Returns whether it is
     /// wanted.
     fn add_found_spare(&self, file: u64, region: Arc<dyn LogRegion>) -> bool {
-        let generation = self.base.followers.generation();
+        let generation = self.base.sweeper.followers.generation();
         let spare = self.segments.add_spare(file, region, generation);
         spare.is_none()
     }

@@ -68,7 +68,7 @@ impl Manifests {
         let end = self.manifest.append(edit, &self.base.stats)?;
         // Relaxed: replaced under the commit lock, while no edit is appended.
         let number = self.number.load(Ordering::Relaxed);
-        self.base.followers.announce(number, end);
+        self.base.sweeper.followers.announce(number, end);
         Ok(())
     }
 
@@ -165,10 +165,7 @@ impl Manifests {
             .rename(&name::temp(number), name::CURRENT)
             .inspect_err(|_| self.manifest.give_up())?;
         self.base.dir.sync().map_err(poison)?;
-        let end = writer.bytes();
-        self.manifest.replace(writer);
-        self.number.store(number.0, Ordering::Relaxed);
-        self.base.followers.announce(number.0, end);
+        self.replace(number, writer);
         let mut state = self.base.versions.lock();
         state.durable.manifest = number.0;
         drop(state);
@@ -179,6 +176,14 @@ impl Manifests {
                 .add(name::manifest(FileNumber(old)));
         }
         Ok(())
+    }
+
+    /// Appends to `writer` from now on.
+    fn replace(&self, number: FileNumber, writer: ManifestWriter) {
+        let end = writer.bytes();
+        self.manifest.replace(writer);
+        self.number.store(number.0, Ordering::Relaxed);
+        self.base.sweeper.followers.announce(number.0, end);
     }
 
     /// Removes the manifest left by an earlier attempt. `next` is the number of the one that this

@@ -340,7 +340,7 @@ impl Disk {
             self.base.sweeper.reaper().add(name::log(FileNumber(file)));
         }
         let retired = self.log.segments().retire_before(batch.floor);
-        let generation = self.base.followers.generation();
+        let generation = self.base.sweeper.followers.generation();
         // Spares are taken from the end. Faulting in a whole log would delay callers that wait for
         // this pass.
         let cold = retired.len().saturating_sub(SPARES_WARMED);

@@ -144,7 +144,11 @@ impl Closer<'_> {
                     .disk
                     .log
                     .segments()
-                    .add_spare(segment.file, region, self.base.followers.generation())
+                    .add_spare(
+                        segment.file,
+                        region,
+                        self.base.sweeper.followers.generation(),
+                    )
                     .is_some()
             {
                 self.base

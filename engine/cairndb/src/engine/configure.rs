@@ -74,7 +74,11 @@ pub(super) fn opener(
     orders: Orders,
 ) -> Arc<TableOpener> {
     Arc::new(TableOpener {
-        files: OpenFiles::new(Arc::clone(dir), env.open_files_max(), options.follow),
+        files: OpenFiles::new(
+            Arc::clone(dir),
+            env.open_files_max(),
+            options.following.follow,
+        ),
         orders,
         cache: Arc::clone(cache),
         mapping: Mapping {
@@ -95,10 +99,10 @@ pub(super) fn settings(options: &Options, budget: Budget, opener: &TableOpener) 
         budget,
         durability: options.durability,
         output: output_settings(options, budget, &opener.dictionaries),
-        read_only: options.read_only || options.follow,
-        follows: options.follow,
+        read_only: options.read_only || options.following.follow,
+        follows: options.following.follow,
         value_file: options.value_file_bytes,
-        reader_space: options.reader_space_max,
+        reader_space: options.following.space_max,
     }
 }
 

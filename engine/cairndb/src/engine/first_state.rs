@@ -107,11 +107,7 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
     recovered.check();
     let budget = settings.budget;
     let path = Arc::clone(&contexts[Section::Default].path);
-    let health = Arc::new(if settings.follows {
-        Health::following(path)
-    } else {
-        Health::new(path)
-    });
+    let health = Arc::new(Health::new(path, settings.follows));
     let contexts = contexts.map(Arc::new);
     let context = Arc::clone(&contexts[Section::Default]);
     let readers = Readers::new(context, &health, &Arc::default(), FIRST_VIEW);
@@ -132,10 +128,9 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
     let segments = Segments::new(recovered.next_segment, budget.retained_log);
     let origin = Origin::here();
     let versions = VersionSet::new(readers, state, recovered.last_seq);
-    let followers = Arc::new(Followers::new(&env, &opener, settings.reader_space));
+    let followers = Followers::new(&env, &opener, settings.reader_space);
     let base = Arc::new(Base {
-        sweeper: Sweeper::new(origin, &dir, &health, &opener.reaper, &followers, lock),
-        followers,
+        sweeper: Sweeper::new(origin, &dir, &health, &opener.reaper, followers, lock),
         versions,
         env,
         dir,

@@ -49,8 +49,8 @@ impl Core {
                 generation: shared.generation(),
                 shared: shared.clone(),
                 slot: slot.clone(),
-                manual: options.manual_refresh,
-                lease: options.lease,
+                manual: options.following.manual_refresh,
+                lease: options.following.lease,
             };
             let opened = Self::open_followed(options, path, (&env, &dir), followable);
             if let Some(slot) = &slot {
@@ -83,7 +83,6 @@ impl Core {
             // The first refresh reads everything.
             Recovered::nothing()
         } else {
-            let generation = slot.as_ref().map_or(0, |slot| slot.begin_reading());
             let recovery = Recovery {
                 opener: &opener,
                 settings: &settings,
@@ -93,17 +92,7 @@ impl Core {
                 large: &LargeValues::default(),
                 env: &**env,
             };
-            let number = read_current(&**dir)?;
-            let number = number.ok_or_else(|| {
-                Error::new(ErrorKind::NotFound, "the database was removed").path(path)
-            })?;
-            let mut recovered = recovery.run(number)?;
-            let needs = Needs {
-                generation,
-                next_file: recovered.next_file,
-            };
-            recovered.version.pin = Some(Arc::new(Pin::new(slot.as_ref(), needs)));
-            recovered
+            recovered_without_writer(&recovery, slot.as_ref())?
         };
         let generation = followable.generation;
         let mut core = Core::new(Opened {
@@ -130,6 +119,25 @@ impl Core {
         }
         Ok(Arc::new(core))
     }
+}
+
+/// Returns the state that the files have, which is held.
+fn recovered_without_writer(
+    recovery: &Recovery<'_>,
+    slot: Option<&Arc<Slot>>,
+) -> Result<Recovered> {
+    let generation = slot.map_or(0, |slot| slot.begin_reading());
+    let dir = &*recovery.opener.files.dir;
+    let number = read_current(dir)?.ok_or_else(|| {
+        Error::new(ErrorKind::NotFound, "the database was removed").path(dir.path())
+    })?;
+    let mut recovered = recovery.run(number)?;
+    let needs = Needs {
+        generation,
+        next_file: recovered.next_file,
+    };
+    recovered.version.pin = Some(Arc::new(Pin::new(slot, needs)));
+    Ok(recovered)
 }
 
 /// Returns whether an error may be due to a writer that is changing the files.

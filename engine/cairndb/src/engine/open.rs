@@ -178,7 +178,7 @@ impl Core {
 
     fn open_here(options: &Options, path: &Path) -> Result<Arc<Core>> {
         validate(options)?;
-        if options.follow {
+        if options.following.follow {
             return Self::open_follower(options, path);
         }
         #[cfg(feature = "leveldb")]

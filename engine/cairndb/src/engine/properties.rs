@@ -241,7 +241,7 @@ impl Properties<'_> {
             unflushed_values,
             held_tables: reaper.held_bytes(),
             held_values: reaper.held_value_bytes(),
-            followers: self.base.followers.kept_bytes(),
+            followers: self.base.sweeper.followers.kept_bytes(),
             log: segments.retained_bytes(),
             spare_log: segments.spare_bytes(),
             manifest: self.disk.log.manifests.bytes(),
@@ -252,7 +252,7 @@ impl Properties<'_> {
 
     /// Returns an array with one object for each process that follows this handle.
     fn followers_json(&self) -> String {
-        let processes = self.base.followers.held_by_process().into_iter();
+        let processes = self.base.sweeper.followers.held_by_process().into_iter();
         let processes = processes.map(|held| {
             json(&[
                 ("process", held.process),

@@ -384,10 +384,8 @@ impl Follower {
     /// Returns the version of the manifest, with its files pinned.
     fn version(&self, manifest: &mut ManifestTail, announced: &Announced) -> Result<Version> {
         let (base, folded) = (&self.base, &mut manifest.folded);
-        let ranges = folded.ranges(&base.opener.orders, &base.keyspaces.live())?;
         let old = base.versions.version();
-        let mut version = folded.version_after(&old, &base.opener)?;
-        version.ranges = ranges;
+        let mut version = folded.version_after(&old, &base.opener, &base.keyspaces.live())?;
         let needs = Needs {
             generation: announced.generation,
             next_file: folded.files_end(),
@@ -396,7 +394,7 @@ impl Follower {
         Ok(version)
     }
 
-    /// Publishes a view if memtables were added, and tells readers of deleted ranges.
+    /// Publishes a view if memtables were added, and informs readers of deleted ranges.
     fn show_memtables(&self, tail: &mut Tail) {
         let followed = &mut tail.followed;
         self.base.note_ranges(followed.take_new_ranges());

@@ -99,10 +99,8 @@ pub(crate) struct Commit {
     gap: u32,
     /// Last sequence numbers of `Sync` writes that are not synced yet.
     pub(crate) awaiting_sync: VecDeque<SeqNo>,
-    /// Sequence number up to which everything is synced.
-    pub(crate) synced_seq: SeqNo,
-    /// Position in the log up to which everything is synced.
-    pub(crate) synced_position: LogPosition,
+    /// Sequence number, and position in the log, up to which everything is synced.
+    pub(crate) synced: (SeqNo, LogPosition),
     /// Whether a thread is running a sync pass.
     pub(crate) syncing: bool,
     /// Whether the worker waits for the next write, which may overwrite or delete large values.
@@ -171,8 +169,7 @@ impl Commit {
             last_seq,
             gap: 0,
             awaiting_sync: VecDeque::new(),
-            synced_seq: last_seq,
-            synced_position: LogPosition::default(),
+            synced: (last_seq, LogPosition::default()),
             syncing: false,
             wakes_worker: false,
             look_again: false,
@@ -411,6 +408,17 @@ impl Commit {
         }
     }
 
+    /// Records that everything up to `seq`, which ends at `position`, is synced.
+    pub(crate) fn note_synced(&mut self, seq: SeqNo, position: LogPosition) {
+        if self.synced.0 < seq {
+            self.synced = (seq, position);
+        }
+        let waits = |first: &SeqNo| *first <= seq;
+        while self.awaiting_sync.front().is_some_and(waits) {
+            self.awaiting_sync.pop_front();
+        }
+    }
+
     /// Returns the largest sequence number that may be published now, and its position in the log:
     /// the last, or the last synced one while a `Sync` write waits. The published number never
     /// decreases.
@@ -418,7 +426,7 @@ impl Commit {
         if self.awaiting_sync.is_empty() {
             (self.last_seq, self.position)
         } else {
-            (self.synced_seq, self.synced_position)
+            self.synced
         }
     }
 }

@@ -81,8 +81,8 @@ impl Manifest {
         self.tail.lock().as_ref().is_some_and(long)
     }
 
-    /// Appends `edit`, and returns the offset after it. Once this returns, it has been passed to the
-    /// operating system.
+    /// Appends `edit`, and returns the offset after it. Once this returns, it has been passed to
+    /// the operating system.
     pub(crate) fn append(&self, edit: &VersionEdit, stats: &Stats) -> Result<u64> {
         let mut tail = self.tail.lock();
         let Some(tail) = tail.as_mut() else {

@@ -127,11 +127,7 @@ impl Folded {
     }
 
     /// Returns the deleted ranges.
-    pub(crate) fn ranges(
-        &mut self,
-        orders: &Orders,
-        live: &LiveKeyspaces,
-    ) -> Result<Sections<RangeMap>> {
+    fn ranges(&mut self, orders: &Orders, live: &LiveKeyspaces) -> Result<Sections<RangeMap>> {
         let mut maps = Sections::<RangeMap>::default();
         // The order of a keyspace that was dropped is not known.
         self.deleted_ranges
@@ -146,7 +142,13 @@ impl Folded {
     }
 
     /// Builds the version from runs and tables, after checking that `listed` has every table.
-    pub(crate) fn version(&self, opener: &Arc<TableOpener>, listed: &[String]) -> Result<Version> {
+    /// `live` are the keyspaces that exist.
+    pub(crate) fn version(
+        &mut self,
+        opener: &Arc<TableOpener>,
+        listed: &[String],
+        live: &LiveKeyspaces,
+    ) -> Result<Version> {
         let there = tables_of(listed);
         for record in self.tables.values() {
             let named = || name::table(FileNumber(record.file));
@@ -173,7 +175,8 @@ impl Folded {
         let version = Version {
             runs: self.runs_of(handles, &[], &opener.orders)?,
             values: Arc::new(self.value_files(opener, &Values::new())?),
-            ..Version::default()
+            ranges: self.ranges(&opener.orders, live)?,
+            pin: None,
         };
         version.check(&opener.orders)?;
         Ok(version)
@@ -182,9 +185,10 @@ impl Folded {
     /// Builds the version that follows `old`, whose files it shares. Does not look for tables: the
     /// writer removes none that a follower needs.
     pub(crate) fn version_after(
-        &self,
+        &mut self,
         old: &Version,
         opener: &Arc<TableOpener>,
+        live: &LiveKeyspaces,
     ) -> Result<Version> {
         let known: BTreeMap<u64, &Arc<TableHandle>> = old
             .tables()
@@ -211,7 +215,8 @@ impl Folded {
         let version = Version {
             runs: self.runs_of(handles, &old.runs, &opener.orders)?,
             values: Arc::new(self.value_files(opener, &old.values)?),
-            ..Version::default()
+            ranges: self.ranges(&opener.orders, live)?,
+            pin: None,
         };
         version.check_since(old, &opener.orders)?;
         Ok(version)

@@ -84,10 +84,8 @@ impl Recovery<'_> {
         let next_file = unused_file(&listed, folded.next_file.max(number.0 + 1));
         let restored = folded.keyspaces.restore(self.keyspaces, next_file);
         restored.map_err(named)?;
-        let mut version = folded.version(self.opener, &listed)?;
-        version.ranges = folded
-            .ranges(&self.opener.orders, &self.keyspaces.live())
-            .map_err(named)?;
+        let version = folded.version(self.opener, &listed, &self.keyspaces.live());
+        let version = version.map_err(|error| located(error, number))?;
         let mapped = &self.opener.mapping.bytes;
         mapped.store(version.bytes(), Ordering::Relaxed);
         if number.0 >= NUMBER_MAX {
@@ -171,6 +169,14 @@ impl Recovery<'_> {
         }
 
         replayed
+    }
+}
+
+/// Adds the manifest to an error that names no file.
+fn located(error: Error, manifest: FileNumber) -> Error {
+    match error.file_name() {
+        Some(_) => error,
+        None => error.file(name::manifest(manifest)),
     }
 }
 

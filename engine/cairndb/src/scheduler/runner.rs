@@ -294,9 +294,9 @@ impl Runner {
 
     /// Unlinks obsolete files. Returns whether there were any.
     fn reap(&self) -> bool {
-        let kept = self.base.followers.has_kept();
+        let kept = self.base.sweeper.followers.has_kept();
         let any = self.base.sweeper.reap();
-        if !kept && self.base.followers.has_kept() {
+        if !kept && self.base.sweeper.followers.has_kept() {
             // The worker looks at them every second, but not before it is woken once.
             self.base.versions.notify_work();
         }

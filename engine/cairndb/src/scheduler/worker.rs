@@ -84,7 +84,7 @@ impl Runner {
             // A reader that releases a file does not signal: it may hold any lock when it drops its
             // view. Otherwise only new work ends this wait; sealing a memtable signals it.
             let held = self.base.sweeper.reaper().has_pending();
-            (held || self.base.followers.has_kept()).then_some(REAP_AFTER)
+            (held || self.base.sweeper.followers.has_kept()).then_some(REAP_AFTER)
         } else {
             return Ended::Waited;
         };

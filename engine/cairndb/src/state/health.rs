@@ -34,21 +34,15 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    /// Returns the health of an open handle to the database at `path`.
-    pub(crate) fn new(path: Arc<Path>) -> Health {
+    /// Returns the health of an open handle to the database at `path`, which follows another
+    /// process or not.
+    pub(crate) fn new(path: Arc<Path>, follows: bool) -> Health {
         Health {
             path,
-            state: AtomicU8::new(HEALTHY),
+            state: AtomicU8::new(if follows { FOLLOWING } else { HEALTHY }),
             cause: Mutex::default(),
             background: Mutex::default(),
         }
-    }
-
-    /// Returns the health of a handle to a database that another process writes.
-    pub(crate) fn following(path: Arc<Path>) -> Health {
-        let health = Health::new(path);
-        health.state.store(FOLLOWING, Ordering::Relaxed);
-        health
     }
 
     /// Returns a health in which reads report `error`.
@@ -56,7 +50,7 @@ impl Health {
         Health {
             state: AtomicU8::new(FAILED),
             cause: Mutex::new(Some(error)),
-            ..Health::new(path)
+            ..Health::new(path, false)
         }
     }
 

@@ -177,8 +177,8 @@ impl Keyspaces {
         self.drops.fetch_add(1, Atomic::Release);
     }
 
-    /// Adds and removes keyspaces, in a follower, until they are those of a manifest. `last` are the
-    /// largest numbers that it has used.
+    /// Adds and removes keyspaces, in a follower, until they are those of a manifest. `last` are
+    /// the largest numbers that it has used.
     ///
     /// # Errors
     /// `InvalidArgument` if one needs a comparator or merge operator that is not registered.

@@ -6,7 +6,6 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::Duration;
 
 use cairndb_base::comparator::BYTEWISE_NAME;
 use cairndb_base::{Comparator, Order};
@@ -15,8 +14,11 @@ use cairndb_format::manifest::KeyspaceRecord;
 use cairndb_format::table::Compression as TableCompression;
 
 use crate::state::fold_limits::FoldLimits;
+use crate::state::following::Following;
 use crate::state::keyspaces::registered::Registered;
 use crate::state::merge_operator::MergeOperator;
+
+mod follow;
 
 /// Guarantee that a write survives a failure, chosen per write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -113,10 +115,7 @@ pub struct Options {
     pub(crate) create_if_missing: bool,
     pub(crate) error_if_exists: bool,
     pub(crate) read_only: bool,
-    pub(crate) follow: bool,
-    pub(crate) manual_refresh: bool,
-    pub(crate) lease: Option<Duration>,
-    pub(crate) reader_space_max: Option<u64>,
+    pub(crate) following: Following,
     pub(crate) recovery: RecoveryMode,
     pub(crate) mapped: Option<bool>,
     pub(crate) verify_always: bool,
@@ -167,10 +166,7 @@ impl Default for Options {
             create_if_missing: false,
             error_if_exists: false,
             read_only: false,
-            follow: false,
-            manual_refresh: false,
-            lease: None,
-            reader_space_max: None,
+            following: Following::default(),
             recovery: RecoveryMode::Strict,
             mapped: None,
             verify_always: false,
@@ -243,60 +239,6 @@ impl Options {
     /// exclude a writer. `false` by default: most programs write.
     pub fn read_only(mut self, read_only: bool) -> Options {
         self.read_only = read_only;
-        self
-    }
-
-    /// Opens the database to read it while another process may write it; writes fail with
-    /// `ReadOnly`. Any number of processes may follow, and none of them keeps a writer out. Unlike
-    /// a [read-only](Options::read_only) handle, a follower sees what is written after the open.
-    ///
-    /// Each read outside a snapshot sees every write that was acknowledged with
-    /// [`Durability::Os`] or [`Durability::Sync`] before it began; writes at [`Durability::None`]
-    /// are seen after their flush. Batches are seen whole. Without a writer a follower shows the
-    /// last state, and follows when one comes.
-    ///
-    /// A follower writes into no file of the database but `SHARED`, where it tells the writer which
-    /// files it needs. It takes memory for a copy of the log that is not in tables yet (up to 256
-    /// MiB, see [`Options::memory_budget`]), beside its budget. `false` by default.
-    ///
-    /// ```
-    /// # fn main() -> cairndb::Result<()> {
-    /// # let dir = tempfile::tempdir().unwrap();
-    /// let db = cairndb::Db::open(&dir)?;
-    /// // In another process, or here:
-    /// let follower = cairndb::Options::new().follow().open(&dir)?;
-    /// db.put(b"granite", b"grey")?;
-    /// assert_eq!(follower.get(b"granite")?.as_deref(), Some(&b"grey"[..]));
-    /// # Ok(()) }
-    /// ```
-    pub fn follow(mut self) -> Options {
-        self.follow = true;
-        self
-    }
-
-    /// Makes a follower show the state of its last [`Db::refresh`](crate::Db::refresh) or
-    /// [`Db::wait_for`](crate::Db::wait_for), instead of the newest one at each read. `false` by
-    /// default: a read that has to look for new writes costs a few instructions if there are none.
-    pub fn manual_refresh(mut self, manual: bool) -> Options {
-        self.manual_refresh = manual;
-        self
-    }
-
-    /// Limits for how long a follower holds files after it last looked for new writes. After that,
-    /// a writer that has removed files from the database may revoke the follower's snapshots,
-    /// cursors and current state; the next read then looks for new writes. None by default: only
-    /// the writer's [limit on space](Options::reader_space_max) revokes anything.
-    pub fn reader_lease(mut self, lease: Duration) -> Options {
-        self.lease = Some(lease);
-        self
-    }
-
-    /// Limits the space of the files that this handle, as the writer, keeps only because followers
-    /// need them. Beyond it the oldest views are revoked: their reads fail with `Revoked`. By
-    /// default as many bytes as the tables take, but at least 1 GiB. On a full disk followers keep
-    /// nothing.
-    pub fn reader_space_max(mut self, bytes: u64) -> Options {
-        self.reader_space_max = Some(bytes);
         self
     }
 

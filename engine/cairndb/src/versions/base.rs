@@ -27,7 +27,6 @@ use crate::state::stats::Stats;
 use crate::state::version::{Values, Version};
 use crate::versions::edits::edit_of;
 use crate::versions::engine_state::EngineState;
-use crate::versions::followers::Followers;
 use crate::versions::settings::Settings;
 use crate::versions::sweeper::Sweeper;
 use crate::versions::version_set::{VersionSet, WATCHED_WAIT};
@@ -53,7 +52,6 @@ pub(crate) struct Base {
     pub(crate) next_file: AtomicU64,
     pub(crate) versions: VersionSet,
     pub(crate) sweeper: Sweeper,
-    pub(crate) followers: Arc<Followers>,
 }
 
 impl Base {

@@ -1,5 +1,5 @@
-//! `Followers`: what a writing handle tells the followers of its database, and the files that it
-//! keeps for them.
+//! `Followers`: what a writing handle announces to the followers of its database, and the files
+//! that it keeps for them.
 //!
 //! A put stores its position in the log to shared memory, without a fence or a system call. Edits
 //! of the manifest, seals and removals of files are announced at their own pace. The writer waits
@@ -102,7 +102,7 @@ impl Followers {
             return Ok(());
         }
         let opened = match Shared::open(dir, true) {
-            // Made by another user, or by another version: whoever has it open is left behind.
+            // Made by another user, or by another version: its followers see nothing new.
             Ok(shared) if !shared.file().is_writable() => Self::replace(dir),
             Err(error) if error.kind() == ErrorKind::FormatTooNew => Self::replace(dir),
             opened => opened,

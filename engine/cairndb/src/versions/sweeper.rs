@@ -16,7 +16,7 @@ pub(crate) struct Sweeper {
     /// Directory lock, released on close. The mutex is held while files are unlinked.
     lock: Mutex<Option<Box<dyn DirLock>>>,
     reaper: Arc<Reaper>,
-    followers: Arc<Followers>,
+    pub(crate) followers: Followers,
 }
 
 impl Sweeper {
@@ -25,7 +25,7 @@ impl Sweeper {
         dir: &Arc<dyn Dir>,
         health: &Arc<Health>,
         reaper: &Arc<Reaper>,
-        followers: &Arc<Followers>,
+        followers: Followers,
         lock: Option<Box<dyn DirLock>>,
     ) -> Sweeper {
         Sweeper {
@@ -34,7 +34,7 @@ impl Sweeper {
             health: Arc::clone(health),
             lock: Mutex::new(lock),
             reaper: Arc::clone(reaper),
-            followers: Arc::clone(followers),
+            followers,
         }
     }
 

@@ -157,8 +157,8 @@ impl VersionSet {
         self.published.store(last, Ordering::Release);
     }
 
-    /// Like [`VersionSet::publish`], but does nothing if as much has already been published. Returns
-    /// whether it did anything.
+    /// Like [`VersionSet::publish`], but does nothing if as much has already been published.
+    /// Returns whether it did anything.
     pub(crate) fn publish_up_to(&self, last: SeqNo) -> bool {
         self.published.fetch_max(last, Ordering::AcqRel) < last
     }
@@ -242,9 +242,9 @@ impl VersionSet {
         self.publish_views(state, |readers| readers);
     }
 
-    /// Like [`VersionSet::publish_view`], for a state whose tables another process has written. What
-    /// is known of ranges without keys does not hold in it: whether a table has newer entries is
-    /// not known, and a reader may use an older view at a newer sequence number.
+    /// Like [`VersionSet::publish_view`], for a state whose tables another process has written.
+    /// What is known of ranges without keys does not hold in it: whether a table has newer entries
+    /// is not known, and a reader may use an older view at a newer sequence number.
     pub(crate) fn publish_followed(&self, state: &EngineState) {
         self.publish_views(state, |readers| Readers {
             spans: Arc::default(),

@@ -98,7 +98,7 @@ impl Sealer {
             "memtables are sealed in the order of their writes"
         );
         if !commit.mutable.is_empty() {
-            self.base.followers.seal(commit.last_seq);
+            self.base.sweeper.followers.seal(commit.last_seq);
         }
         state.mutable = mutable.clone();
         commit.replace_memtables(mutable, writers)

@@ -355,7 +355,7 @@ impl Writer {
     ) -> Result<()> {
         if durability != Durability::Sync && commit.awaiting_sync.is_empty() {
             self.base.versions.publish(last);
-            self.base.followers.publish(commit.position);
+            self.base.sweeper.followers.publish(commit.position);
             return Ok(());
         }
         if durability == Durability::Sync {
@@ -382,7 +382,7 @@ impl Writer {
         } else {
             (bytes + log::HEADER_BYTES as u64).next_multiple_of(4096)
         };
-        let is_read = |retired| self.base.followers.may_read_log(retired);
+        let is_read = |retired| self.base.sweeper.followers.may_read_log(retired);
         let spare = self.disk.log.segments().take_spare(size, is_read);
         let (file, region) = if let Some(spare) = spare {
             spare
@@ -412,7 +412,7 @@ impl Writer {
         if let Err(error) = self.disk.log.manifests.append_naming(&edit) {
             self.disk.log.segments().abandon(&segment);
             // Reused only once a new manifest no longer names it.
-            let generation = self.base.followers.generation();
+            let generation = self.base.sweeper.followers.generation();
             let segments = self.disk.log.segments();
             if let Some(file) = segments.add_spare(file, region, generation) {
                 self.base.sweeper.reaper().add(name::log(FileNumber(file)));

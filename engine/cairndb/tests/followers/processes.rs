@@ -276,7 +276,7 @@ fn readers_survive_the_writers_death_and_the_writer_theirs() {
     [writer, steady, reader]
         .into_iter()
         .for_each(Process::finish);
-    // Whoever died holds nothing: a new writer removes what nobody needs.
+    // The dead hold nothing: a new writer removes what nobody needs.
     let db = options().open(dir.path().join("db")).unwrap();
     db.put(b"last", b"").unwrap();
     db.compact_range(..).unwrap();

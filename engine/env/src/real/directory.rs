@@ -13,8 +13,9 @@ use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::descriptor::{above_stdio, check_name, mode, open_regular, regular_size, system_error};
+use super::file_system::FileSystem;
 use super::files::{NamedFile, RealReadFile, RealWritableFile, sync_data};
-use super::{lock, log, shared};
+use super::{file_system, lock, log, shared};
 use crate::dir::{Dir, DirLock, Space};
 use crate::file::{LogRegion, ReadFile, WritableFile};
 use crate::implement::region_in_use;
@@ -50,23 +51,6 @@ pub(super) struct RealDir {
     kind: FileSystem,
     /// Whether processes may share memory here.
     shares: bool,
-}
-
-/// The kinds of file systems that the engine distinguishes.
-#[cfg_attr(
-    not(target_os = "linux"),
-    expect(dead_code, reason = "file systems are only distinguished on Linux")
-)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FileSystem {
-    /// ext2/3/4 or XFS: preallocated blocks are overwritten in place and a store cannot run out of
-    /// space, so logs are mapped.
-    InPlace,
-    /// Local, but may copy on write (Btrfs, `OverlayFS`, F2FS) or swap (tmpfs): mapped for reads
-    /// only.
-    Local,
-    /// Network or unknown: no mappings.
-    Unknown,
 }
 
 impl RealDir {
@@ -112,8 +96,8 @@ impl RealDir {
         if made || (create && is_empty(fd.as_fd())) {
             sync_parent(fd.as_fd()).map_err(|errno| fail("sync the parent directory", errno))?;
         }
-        let magic = pretended.or_else(|| file_system_magic(fd.as_fd()));
-        let (kind, shares) = file_system(magic);
+        let magic = pretended.or_else(|| file_system::magic(fd.as_fd()));
+        let (kind, shares) = file_system::classify(magic);
         Ok(RealDir {
             fd,
             path: path.into(),
@@ -472,35 +456,4 @@ fn is_empty(dir: BorrowedFd<'_>) -> bool {
         let mut names = entries.flatten().map(|entry| entry.file_name().to_owned());
         names.all(|name| name.as_c_str() == c"." || name.as_c_str() == c"..")
     })
-}
-
-#[cfg(target_os = "linux")]
-fn file_system_magic(fd: BorrowedFd<'_>) -> Option<i64> {
-    // Some platforms hold the number as a signed 32-bit integer.
-    let stat = rustix::fs::fstatfs(fd).ok()?;
-    Some(i64::from(stat.f_type) & 0xFFFF_FFFF)
-}
-
-/// On other systems nothing is known for certain: no mappings.
-#[cfg(not(target_os = "linux"))]
-fn file_system_magic(_fd: BorrowedFd<'_>) -> Option<i64> {
-    None
-}
-
-/// Returns the kind of the file system, and whether processes may share memory in it.
-fn file_system(magic: Option<i64>) -> (FileSystem, bool) {
-    const EXT: i64 = 0xEF53;
-    const XFS: i64 = 0x5846_5342;
-    const TMPFS: i64 = 0x0102_1994;
-    const BTRFS: i64 = 0x9123_683E;
-    const F2FS: i64 = 0xF2F5_2010;
-    const OVERLAY: i64 = 0x794C_7630;
-    const ZFS: i64 = 0x2FC1_2FC1;
-    match magic {
-        Some(EXT | XFS) => (FileSystem::InPlace, true),
-        // The files of an overlay are in another file system, most often one of those above.
-        Some(TMPFS | OVERLAY) => (FileSystem::Local, true),
-        Some(BTRFS | F2FS | ZFS) => (FileSystem::Local, false),
-        _ => (FileSystem::Unknown, false),
-    }
 }

@@ -165,7 +165,7 @@ impl ManifestReader {
     }
 
     /// Continues to read up to `end` in `file`, which is the same file, opened again after it has
-    /// grown. Whoever calls this knows that whole edits end there.
+    /// grown. The caller knows that whole edits end there.
     ///
     /// # Errors
     /// `Corruption` if the file is shorter.

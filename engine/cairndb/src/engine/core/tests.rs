@@ -154,9 +154,9 @@ fn one_sync_pass_covers_all_writes_before_it() {
     for key in [b"a", b"b"] {
         apply(&base, &disk, key, b"v");
     }
-    assert_eq!(disk.log.lock().synced_seq, 0);
+    assert_eq!(disk.log.lock().synced.0, 0);
     disk.sync_written().expect("synced");
-    assert_eq!(disk.log.lock().synced_seq, 2);
+    assert_eq!(disk.log.lock().synced.0, 2);
 }
 
 #[test]

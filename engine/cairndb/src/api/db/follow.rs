@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cairndb_base::{Error, Result};
 
-use crate::api::db::Db;
+use super::Db;
 use crate::follow::follower::Follower;
 
 impl Db {
@@ -29,7 +29,8 @@ impl Db {
     /// # Errors
     /// - `InvalidArgument` if the handle is no follower, or if the database has a new keyspace
     ///   whose comparator or merge operator is not registered.
-    /// - `Corruption`, `FormatTooNew`, `Io`; `Closed`, also if the database was destroyed; `Forked`.
+    /// - `Corruption`, `FormatTooNew`, `Io`; `Closed`, also if the database was destroyed;
+    ///   `Forked`.
     /// - `NotSupported` if a version that does not inform followers has opened the database.
     /// - `Revoked` on a file system where this process may not write, if the writer removes files
     ///   faster than they can be read.
