@@ -72,9 +72,11 @@ impl Db {
     ///
     /// # Errors
     /// `InvalidArgument` if the name is empty or longer than 255 bytes; `NotFound` if there is no
-    /// such keyspace; `Closed`.
+    /// such keyspace; `Closed`; those of [`Db::refresh`] if the handle follows.
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
         let core = self.core();
+        // The writer of a follower may have created it.
+        core.base.context.with_directory(core.before_read(None))?;
         let found = core.keyspaces().open(name);
         let state = found.map_err(|error| error.directory(self.path()))?;
         Ok(Keyspace {
@@ -113,7 +115,10 @@ impl Db {
 
     /// Returns the names of all keyspaces but the default one, in order.
     pub fn keyspaces(&self) -> Vec<String> {
-        self.core().base.keyspaces.names()
+        let core = self.core();
+        // After an error, a follower shows its last state.
+        let _ = core.before_read(None);
+        core.base.keyspaces.names()
     }
 }
 

@@ -6,6 +6,7 @@
 )]
 
 mod answers;
+mod calls;
 
 use std::collections::BTreeMap;
 use std::path::Path;
