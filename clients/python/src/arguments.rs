@@ -2,6 +2,7 @@
 
 use std::ops::{self, Deref};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use cairndb::{Durability, WriteOptions};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -102,6 +103,25 @@ pub(crate) fn write_options(durability: Option<DurabilityName>) -> WriteOptions 
     match durability {
         Some(DurabilityName(durability)) => WriteOptions::new().durability(durability),
         None => WriteOptions::new(),
+    }
+}
+
+/// A number of seconds, as Python's `threading` takes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seconds(pub(crate) Duration);
+
+impl<'py> FromPyObject<'_, 'py> for Seconds {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let seconds: f64 = object.extract()?;
+        if seconds.is_nan() || seconds < 0.0 {
+            let message = format!("a number of seconds, 0 or more, is required, not {seconds}");
+            return Err(PyValueError::new_err(message));
+        }
+        // What no duration holds is as good as without end.
+        let duration = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        Ok(Seconds(duration))
     }
 }
 

@@ -27,7 +27,7 @@ static OPEN: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
 pub(crate) struct Handle {
     db: Db,
     origin: Origin,
-    /// Opened with flag 'r'.
+    /// Opened with flag 'r', or to follow.
     read_only: bool,
     closed: AtomicBool,
 }

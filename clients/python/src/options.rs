@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::DurabilityName;
+use crate::arguments::{DurabilityName, Seconds};
 use crate::callbacks::{PythonMergeOperator, PythonOrder};
 
 /// The name of the reverse of the bytewise order, under which a database stores it.
@@ -192,7 +192,29 @@ pub(crate) fn settings(
     if let Some(upgrade) = item(settings, "upgrade_without_log")? {
         options = options.upgrade_without_log(upgrade);
     }
+    sharing(settings, options)
+}
+
+/// Sets what an open has for followers.
+fn sharing(settings: &Bound<'_, PyDict>, mut options: Options) -> PyResult<Options> {
+    if follows(settings)? {
+        options = options.follow();
+    }
+    if let Some(manual) = item(settings, "manual_refresh")? {
+        options = options.manual_refresh(manual);
+    }
+    if let Some(Seconds(lease)) = item(settings, "reader_lease")? {
+        options = options.reader_lease(lease);
+    }
+    if let Some(bytes) = item(settings, "reader_space_max")? {
+        options = options.reader_space_max(bytes);
+    }
     Ok(options)
+}
+
+/// Returns whether an open is that of a follower.
+pub(crate) fn follows(settings: &Bound<'_, PyDict>) -> PyResult<bool> {
+    Ok(item(settings, "follow")?.unwrap_or(false))
 }
 
 /// Returns a setting, `None` if it is missing or Python's `None`. Errors name the setting.

@@ -4,12 +4,13 @@ pub(crate) mod transaction;
 pub(crate) mod writer;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cairndb::{Db, Result, destroy};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::{Bytes, PathArgument};
+use crate::arguments::{Bytes, PathArgument, Seconds};
 use crate::boundary::{Report, detached, watched};
 use crate::errors::raised;
 use crate::handle::Handle;
@@ -33,13 +34,22 @@ fn call<T: Send>(
 }
 
 /// Makes a call that may take long, as [`call`] does otherwise.
-fn call_watched(
+fn call_watched<T: Send>(
     store: &Bound<'_, Store>,
     progress: Option<Report>,
-    call: impl FnOnce(&Db) -> Result<()> + Send,
-) -> PyResult<()> {
+    call: impl FnOnce(&Db) -> Result<T> + Send,
+) -> PyResult<T> {
     let handle = &**store.as_super().as_super().get().handle();
     watched(store.py(), progress, || call(handle.db()?))
+}
+
+/// Makes a call as [`call`] does, but fails if the database was closed.
+fn open_call<T: Send>(
+    store: &Bound<'_, Store>,
+    call: impl FnOnce(&Db) -> Result<T> + Send,
+) -> PyResult<T> {
+    let handle = &**store.as_super().as_super().get().handle();
+    detached(store.py(), || call(handle.open_db()?))
 }
 
 #[pymethods]
@@ -58,6 +68,12 @@ impl Store {
             options::item(&settings, "comparators")?.unwrap_or_default(),
             options::item(&settings, "merge_operators")?.unwrap_or_default(),
         );
+        // A follower creates and removes nothing, whatever the flag.
+        let flag = if options::follows(&settings)? {
+            Flag::Read
+        } else {
+            flag
+        };
         let (order, operator) = (comparator.as_ref(), merge_operator.as_ref());
         let options = options::components(order, operator, &registered)?;
         let options = options::settings(&settings, options, flag)?;
@@ -115,7 +131,7 @@ impl Store {
 
     /// Makes every logged write so far durable, as one of durability "sync" would. Many writes of
     /// durability "os" and then this call cost one sync. Does nothing if the database was opened
-    /// for reading, or was closed, which has made everything durable.
+    /// for reading or to follow, or was closed, which has made everything durable.
     ///
     /// >>> for number in range(100):
     /// ...     db[b"%d" % number] = b"in the log"
@@ -128,6 +144,80 @@ impl Store {
             return call(slf, |_| Ok(()));
         }
         call(slf, Db::sync)
+    }
+
+    /// The number of the newest write that reads of this object see. Each entry of a batch has a
+    /// number. A follower that has reached the number that its writer has after a write of
+    /// durability "os" or "sync" sees that write; pass it to `wait_for`.
+    ///
+    /// >>> before = db.sequence_number
+    /// >>> db.update({b"slate": b"blue", b"shale": b"black"})
+    /// >>> db.sequence_number - before
+    /// 2
+    #[getter]
+    fn sequence_number(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        let handle = &**slf.as_super().as_super().get().handle();
+        let open = handle.open_db();
+        Ok(open
+            .map_err(|error| raised(slf.py(), &error))?
+            .sequence_number())
+    }
+
+    /// Looks for new writes of the process that writes. Reads that begin after this call see
+    /// everything that was acknowledged before it. A follower does so at each read, unless it was
+    /// opened with `manual_refresh`. After an error, the last state stays.
+    ///
+    /// Raises `InvalidArgumentError` if the database was not opened with `follow`, or has a new
+    /// keyspace whose comparator or merge operator was not given to the open; `NotSupportedError`
+    /// if the writer's version does not inform followers; `RevokedError`, `CorruptionError`,
+    /// `IoError`.
+    ///
+    /// >>> reader = cairndb.open(db.path, follow=True, manual_refresh=True)
+    /// >>> db[b"k"] = b"v"
+    /// >>> b"k" in reader
+    /// False
+    /// >>> reader.refresh()
+    /// >>> b"k" in reader
+    /// True
+    fn refresh(slf: &Bound<'_, Self>) -> PyResult<()> {
+        open_call(slf, Db::refresh)
+    }
+
+    /// Waits until this follower sees everything up to a `sequence_number` of its writer. Returns
+    /// True, or False if that takes more than `timeout` seconds. Without `timeout` it waits as long
+    /// as it takes, also while there is no writer; Ctrl-C ends it. Writes of durability "none" are
+    /// seen after their flush. The call looks for new writes every millisecond.
+    ///
+    /// Raises the same as `refresh`; `ClosedError` if another thread closes the database.
+    ///
+    /// >>> reader = cairndb.open(db.path, follow=True)
+    /// >>> db[b"k"] = b"v"
+    /// >>> reader.wait_for(db.sequence_number, timeout=1)
+    /// True
+    #[pyo3(signature = (sequence_number, timeout=None))]
+    fn wait_for(
+        slf: &Bound<'_, Self>,
+        sequence_number: u64,
+        timeout: Option<Seconds>,
+    ) -> PyResult<bool> {
+        let limit = timeout.map_or(Duration::MAX, |it| it.0);
+        call_watched(slf, None, |db| db.wait_for(sequence_number, limit))
+    }
+
+    /// Returns whether a process has the database open for writing now. A follower shows the last
+    /// state while there is none, and sees the writes of the next one.
+    ///
+    /// Raises `InvalidArgumentError` if the database was not opened with `follow`;
+    /// `NotSupportedError` if the writer's version does not inform followers; `IoError`.
+    ///
+    /// >>> reader = cairndb.open(db.path, follow=True)
+    /// >>> reader.has_writer()
+    /// True
+    /// >>> db.close()
+    /// >>> reader.has_writer()
+    /// False
+    fn has_writer(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        open_call(slf, Db::has_writer)
     }
 
     /// Returns the names of the keyspaces, in order.

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -135,15 +135,19 @@ def test_the_stub_has_the_docstrings() -> None:
     assert text == made(text), "run clients/python/stub.py"
 
 
+def _blocks(page: Path) -> list[str]:
+    if not page.exists():
+        pytest.skip("the page is in the repository only")
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
 def test_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each `python` block of a page runs, in order, in one directory."""
-    if not page.exists():
-        pytest.skip("the page is in the repository only")
+    blocks = _blocks(page)
     monkeypatch.chdir(tmp_path)
     with shelve.open("old") as old:
         old["key"] = "value"
-    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 2
     names: dict[str, Any] = {"__name__": "page"}
     for number, block in enumerate(blocks):
@@ -154,3 +158,15 @@ def test_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             names.update(parsed.globs)
         else:
             exec(compile(block, f"{page}, block {number}", "exec"), names)
+
+
+def test_programs_of_the_guide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Callable[..., str]
+) -> None:
+    """A block that starts processes runs as a program: each of them imports it."""
+    programs = [block for block in _blocks(PAGES[0]) if '__name__ == "__main__"' in block]
+    assert len(programs) == 1
+    monkeypatch.chdir(tmp_path)
+    assert script(programs[0]) == ""
+    with cairndb.open("quarry", "r") as db:
+        assert len(db) == 300

@@ -61,6 +61,16 @@ def database(path: str) -> None:
     print(frozen, stats, shelf, complete)
 
 
+def followers(path: str) -> None:
+    with cairndb.open(path, reader_space_max=1 << 30) as db:
+        number: int = db.sequence_number
+    with cairndb.open(path, follow=True, manual_refresh=True, reader_lease=1.5) as follower:
+        follower.refresh()
+        seen: bool = follower.wait_for(number, timeout=0.5)
+        writing: bool = follower.has_writer()
+        print(seen, writing, follower.wait_for(number))
+
+
 def _size(transaction: cairndb.Transaction) -> int:
     return len(transaction)
 
@@ -85,6 +95,10 @@ async def awaited(path: str) -> AsyncIterator[bytes]:
             print(guarded)
         size: int = await db.transact(_size)
         print(size, await db.compare_and_set(b"k", None, b"v"), await db.pop_last())
+    async with cairndb.aio.open(path, follow=True) as follower:
+        await follower.refresh()
+        seen: bool = await follower.wait_for(follower.sequence_number, 1)
+        print(seen, await follower.has_writer())
     again: cairndb.aio.Database = await cairndb.aio.open(path, "w", compression="none")
     await again.close()
 

@@ -32,7 +32,6 @@ from ._errors import (
     ForkedError,
     FormatTooNewError,
     InterruptedCallError,
-    RevokedError,
     InvalidArgumentError,
     IoError,
     LockedError,
@@ -42,6 +41,7 @@ from ._errors import (
     NotSupportedError,
     PoisonedError,
     ReadOnlyError,
+    RevokedError,
 )
 from ._reads import Reader
 from ._transaction import Transaction
@@ -75,7 +75,6 @@ __all__ = [
     "ForkedError",
     "FormatTooNewError",
     "InterruptedCallError",
-    "RevokedError",
     "InvalidArgumentError",
     "IoError",
     "Isolation",
@@ -96,6 +95,7 @@ __all__ = [
     "Reader",
     "Recovery",
     "RepairReport",
+    "RevokedError",
     "Savepoint",
     "Snapshot",
     "Transaction",
@@ -130,13 +130,18 @@ def open(
     verify_always: bool = False,
     comparators: Sequence[Comparator] = (),
     merge_operators: Sequence[MergeOperator] = (),
+    follow: bool = False,
+    manual_refresh: bool = False,
+    reader_lease: Optional[float] = None,
+    reader_space_max: Optional[int] = None,
     progress: Optional[Progress] = None,
 ) -> Database:
     """Open the database in the directory `path`.
 
     `flag` is that of the standard library's `dbm`: 'r' reads an existing database, 'w' reads and
     writes an existing one, 'c' (the default) creates it if it is missing, 'n' removes it first and
-    creates it. Only one process may have a database open for writing, or several for reading.
+    creates it. Only one process may have a database open for writing, or several for reading. Any
+    number may `follow` it at the same time.
 
     - `memory`: the budget in bytes for everything that the store keeps in memory; 64 MiB by
       default, 256 KiB at least.
@@ -158,13 +163,30 @@ def open(
     - `mapped`: whether files are read through mappings; by default where that is safe and fast.
     - `verify_always`: whether checksums are verified at every read instead of the first.
     - `comparators`, `merge_operators`: those that keyspaces may name, as pairs.
+    - `follow`: whether to read the database while another process may write it. `flag` is ignored:
+      nothing is created or removed, and writes raise `ReadOnlyError`. Each read outside a snapshot
+      sees every write that was acknowledged with durability 'os' or 'sync' before it began; writes
+      of durability 'none' are seen after their flush. A follower keeps no writer out. It needs up
+      to 256 MiB in addition to `memory`, for what is in no table yet.
+    - `manual_refresh`: whether a follower shows the state of its last `refresh` or `wait_for`
+      instead. False by default, because looking costs little if nothing is new.
+    - `reader_lease`: seconds after a follower's last look for new writes, after which the writer
+      may remove the files that it reads. Its snapshots and iterators then raise `RevokedError`;
+      other reads look again. Without a limit by default.
+    - `reader_space_max`: the bytes of files that this handle, as the writer, keeps only because
+      followers need them. Beyond that it revokes the oldest snapshots and iterators. By default as
+      many as the tables take, but at least 1 GiB.
     - `progress` is called while a log is replayed or a LevelDB database converted, as that of
       `verify`. An open that it, or a signal, stops can be repeated.
 
-    Raises `NotFoundError`, `LockedError`, `CorruptionError`, `InvalidArgumentError`, `IoError`.
+    Raises `NotFoundError`, `LockedError`, `CorruptionError`, `InvalidArgumentError`, `IoError`;
+    with `follow`, `NotSupportedError` if the writer's version does not inform followers.
 
     >>> db = cairndb.open(path, "n")
     >>> db[b"k"] = b"v"
+    >>> with cairndb.open(path, follow=True) as reader:  # or in another process
+    ...     reader[b"k"]
+    b'v'
     >>> db.close()
     >>> with cairndb.open(path, "r") as db:
     ...     db[b"k"]
@@ -187,6 +209,10 @@ def open(
         verify_always=verify_always,
         comparators=comparators,
         merge_operators=merge_operators,
+        follow=follow,
+        manual_refresh=manual_refresh,
+        reader_lease=reader_lease,
+        reader_space_max=reader_space_max,
         progress=progress,
     )
 

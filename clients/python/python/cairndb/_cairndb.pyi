@@ -1,5 +1,6 @@
 """Types of the extension module."""
 
+import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Iterator as _Iterator
 from typing import Any, Generic, Literal, Optional, TypeVar, Union, overload
@@ -304,11 +305,70 @@ class Database(Keyspace):
         """
         Makes every logged write so far durable, as one of durability "sync" would. Many writes of
         durability "os" and then this call cost one sync. Does nothing if the database was opened
-        for reading, or was closed, which has made everything durable.
+        for reading or to follow, or was closed, which has made everything durable.
 
         >>> for number in range(100):
         ...     db[b"%d" % number] = b"in the log"
         >>> db.sync()  # and now on the disk
+        """
+    # The class has a method `property`.
+    @builtins.property
+    def sequence_number(self) -> int:
+        """The number of the newest write that reads of this object see. Each entry of a batch has a
+        number. A follower that has reached the number that its writer has after a write of
+        durability "os" or "sync" sees that write; pass it to `wait_for`.
+
+        >>> before = db.sequence_number
+        >>> db.update({b"slate": b"blue", b"shale": b"black"})
+        >>> db.sequence_number - before
+        2
+        """
+    def refresh(self) -> None:
+        """Looks for new writes of the process that writes. Reads that begin after this call see
+        everything that was acknowledged before it. A follower does so at each read, unless it was
+        opened with `manual_refresh`. After an error, the last state stays.
+
+        Raises `InvalidArgumentError` if the database was not opened with `follow`, or has a new
+        keyspace whose comparator or merge operator was not given to the open; `NotSupportedError`
+        if the writer's version does not inform followers; `RevokedError`, `CorruptionError`,
+        `IoError`.
+
+        >>> reader = cairndb.open(db.path, follow=True, manual_refresh=True)
+        >>> db[b"k"] = b"v"
+        >>> b"k" in reader
+        False
+        >>> reader.refresh()
+        >>> b"k" in reader
+        True
+        """
+    def wait_for(self, sequence_number: int, timeout: Optional[float] = None) -> bool:
+        """
+        Waits until this follower sees everything up to a `sequence_number` of its writer. Returns
+        True, or False if that takes more than `timeout` seconds. Without `timeout` it waits as long
+        as it takes, also while there is no writer; Ctrl-C ends it. Writes of durability "none" are
+        seen after their flush. The call looks for new writes every millisecond.
+
+        Raises the same as `refresh`; `ClosedError` if another thread closes the database.
+
+        >>> reader = cairndb.open(db.path, follow=True)
+        >>> db[b"k"] = b"v"
+        >>> reader.wait_for(db.sequence_number, timeout=1)
+        True
+        """
+    def has_writer(self) -> bool:
+        """
+        Returns whether a process has the database open for writing now. A follower shows the last
+        state while there is none, and sees the writes of the next one.
+
+        Raises `InvalidArgumentError` if the database was not opened with `follow`;
+        `NotSupportedError` if the writer's version does not inform followers; `IoError`.
+
+        >>> reader = cairndb.open(db.path, follow=True)
+        >>> reader.has_writer()
+        True
+        >>> db.close()
+        >>> reader.has_writer()
+        False
         """
     def checkpoint(self, path: Path, *, progress: Optional[Progress] = None) -> None:
         """

@@ -164,6 +164,10 @@ class Database(_Database, Keyspace):
         verify_always: bool = False,
         comparators: Sequence[Comparator] = (),
         merge_operators: Sequence[MergeOperator] = (),
+        follow: bool = False,
+        manual_refresh: bool = False,
+        reader_lease: Optional[float] = None,
+        reader_space_max: Optional[int] = None,
         progress: Optional[Progress] = None,
     ) -> Database:
         """Open a database. The arguments are those of `cairndb.open`."""
@@ -180,6 +184,10 @@ class Database(_Database, Keyspace):
             "upgrade_without_log": upgrade_without_log,
             "comparators": comparators,
             "merge_operators": merge_operators,
+            "follow": follow,
+            "manual_refresh": manual_refresh,
+            "reader_lease": reader_lease,
+            "reader_space_max": reader_space_max,
             "progress": progress,
         }
         try:

@@ -74,7 +74,7 @@ class FormatTooNewError(Error, OSError):
 
 
 class ReadOnlyError(Error, PermissionError):
-    """The database was opened with flag 'r'."""
+    """The database was opened with flag 'r', or to follow."""
 
 
 class ConflictError(Error):
@@ -85,9 +85,10 @@ class ConflictError(Error):
 
 
 class RevokedError(Error):
-    """The process that writes has removed files that an old view of a follower needs.
+    """The writer has removed files that a snapshot or an iterator of a follower needs.
 
-    Take a new snapshot or cursor."""
+    Make a new one. The argument `reader_space_max` of the writer's open limits what it keeps.
+    """
 
 
 class InterruptedCallError(Error, InterruptedError):

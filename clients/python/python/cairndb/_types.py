@@ -63,6 +63,10 @@ class Options(TypedDict, total=False):
     verify_always: bool
     comparators: Sequence[Comparator]
     merge_operators: Sequence[MergeOperator]
+    follow: bool
+    manual_refresh: bool
+    reader_lease: Optional[float]
+    reader_space_max: Optional[int]
     progress: Optional[Progress]
 
 

@@ -47,6 +47,8 @@ _THREADS = 4
 #: Entries of the first step of an iteration, and of each further one.
 _ENTRIES_FIRST = 64
 _ENTRIES_MAX = 2048
+#: Seconds for which a wait keeps a thread. A cancelled one may hold up a close for as long.
+_WAIT_SECONDS = 0.05
 
 
 class _Threads:
@@ -633,6 +635,43 @@ class Database(Keyspace):
     async def sync(self) -> None:
         """Make every logged write so far durable."""
         await self._run(self._db.sync)
+
+    @property
+    def sequence_number(self) -> int:
+        """The number of the newest write that reads see, which does not wait."""
+        return self._db.sequence_number
+
+    async def refresh(self) -> None:
+        """Look for new writes of the process that writes."""
+        await self._run(self._db.refresh)
+
+    async def wait_for(self, sequence_number: int, timeout: Optional[float] = None) -> bool:
+        """Wait until this follower sees everything up to a `sequence_number` of its writer.
+
+        Returns True, or False if that takes more than `timeout` seconds. It keeps a thread of the
+        database, but lets other calls have it every 50 ms.
+
+        >>> import asyncio, cairndb.aio
+        >>> async def main() -> None:
+        ...     async with cairndb.aio.open(db.path, follow=True) as reader:
+        ...         db[b"granite"] = b"grey"
+        ...         print(await reader.wait_for(db.sequence_number, timeout=1))
+        >>> asyncio.run(main())
+        True
+        """
+        loop = asyncio.get_running_loop()
+        end = None if timeout is None else loop.time() + timeout
+        part = _WAIT_SECONDS if timeout is None else min(timeout, _WAIT_SECONDS)
+        while not await self._run(self._db.wait_for, sequence_number, part):
+            if end is not None:
+                part = min(end - loop.time(), _WAIT_SECONDS)
+                if part <= 0:
+                    return False
+        return True
+
+    async def has_writer(self) -> bool:
+        """Return whether a process has the database open for writing now."""
+        return await self._run(self._db.has_writer)
 
     async def checkpoint(self, path: Path, *, progress: Optional[Progress] = None) -> None:
         """Copy the database to a new directory. `progress` is as that of `compact`."""

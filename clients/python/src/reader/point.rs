@@ -6,6 +6,7 @@ use cairndb::{Cursor, Error, ErrorKind, Keyspace, Result, Snapshot};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use crate::boundary::detached;
 use crate::errors::raised;
 use crate::handle::Handle;
 use crate::handle::transaction::OpenTransaction;
@@ -101,8 +102,8 @@ impl ReadPoint {
     pub(crate) fn cursor(&self, py: Python<'_>) -> PyResult<Cursor> {
         let none = || PyTypeError::new_err("a database or a snapshot is required");
         self.with(py, |source| {
-            let cursor = source.cursor().map_err(|error| raised(py, &error))?;
-            cursor.ok_or_else(none)
+            // A follower looks for new writes first, and may wait for another thread that does.
+            detached(py, || source.cursor())?.ok_or_else(none)
         })
     }
 

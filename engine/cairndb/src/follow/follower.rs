@@ -188,10 +188,11 @@ impl Follower {
         let mut tail = self.tail.lock();
         let mut pause = PAUSE_MIN;
         for tried in 1.. {
+            // Also if nothing is new, or a wait would outlive the handle.
+            self.base.health.check_read()?;
             if self.is_current() {
                 break;
             }
-            self.base.health.check_read()?;
             let caught = self.catch_up(&mut tail);
             self.end_reading();
             match caught {

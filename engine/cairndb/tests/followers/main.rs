@@ -9,6 +9,7 @@
 
 mod answers;
 mod bad_input;
+mod calls;
 mod holding;
 mod processes;
 mod simulated;

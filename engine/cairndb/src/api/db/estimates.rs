@@ -24,12 +24,13 @@ impl Db {
     /// page in tables, plus a share of the large values. Memtables are not counted.
     ///
     /// # Errors
-    /// `Corruption`, `Io`, `Closed`.
+    /// `Corruption`, `Io`, `Closed`; those of [`Db::refresh`] if the handle follows.
     pub fn approximate_size(&self, range: impl KeyRange) -> Result<u64> {
         let core = self.core();
-        let size = core
-            .properties()
-            .approximate_size(Section::Default, ends(&range));
+        let size = core.before_read(None).and_then(|()| {
+            let properties = core.properties();
+            properties.approximate_size(Section::Default, ends(&range))
+        });
         core.base.context.with_directory(size)
     }
 
@@ -43,7 +44,8 @@ impl Db {
     /// end of the range.
     ///
     /// # Errors
-    /// `Corruption`, with file and offset; `Io`; `Closed`.
+    /// `Corruption`, with file and offset; `Io`; `Closed`; those of [`Db::refresh`] if the handle
+    /// follows.
     ///
     /// ```
     /// # fn main() -> cairndb::Result<()> {
@@ -58,9 +60,10 @@ impl Db {
     /// ```
     pub fn estimate_count(&self, range: impl KeyRange) -> Result<u64> {
         let core = self.core();
-        let estimate = core
-            .properties()
-            .estimate_count(Section::Default, ends(&range));
+        let estimate = core.before_read(None).and_then(|()| {
+            let properties = core.properties();
+            properties.estimate_count(Section::Default, ends(&range))
+        });
         core.base.context.with_directory(estimate)
     }
 }
@@ -96,6 +99,7 @@ impl Keyspace {
         range: &impl KeyRange,
         estimate: impl FnOnce(Section, (Option<&[u8]>, Option<&[u8]>)) -> Result<u64>,
     ) -> Result<u64> {
+        self.core().before_read(None)?;
         let Some(state) = self.space() else {
             return estimate(Section::Default, ends(range));
         };
