@@ -86,6 +86,7 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
             key_bytes: plan.key_bytes(),
             value_bytes,
             keyspaces: self.keyspaces,
+            shared: false,
         }
     }
 
