@@ -9,6 +9,7 @@
 
 mod capabilities;
 mod key_run;
+mod role;
 
 use std::path::Path;
 
@@ -22,40 +23,12 @@ pub use crate::workload::settings::Variant;
 
 pub use capabilities::Capabilities;
 use key_run::KeyRun;
+pub use role::Role;
 
 /// Returns the error of a call that the engine does not have.
 #[cold]
 fn lacks(call: &str) -> Fault {
     Fault::new(format!("the engine has no {call}"))
-}
-
-/// The intended use of a session, known before its first call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Role {
-    /// The durability of each write of the session.
-    pub durability: Durability,
-    /// Whether each write has a key after all that exist, so that an append mode may be used.
-    pub appending: bool,
-    /// Whether the store is empty, so that such writes may also use a bulk load.
-    pub empty: bool,
-    /// Number of sessions open at the same time, including this one: one for each thread of the
-    /// row.
-    pub sessions: u32,
-    /// Whether any of these sessions writes.
-    pub changing: bool,
-}
-
-impl Role {
-    /// The role of the only session, which writes in any order.
-    pub const fn single(durability: Durability) -> Self {
-        Self {
-            durability,
-            appending: false,
-            empty: false,
-            sessions: 1,
-            changing: true,
-        }
-    }
 }
 
 /// The state of background work, as far as the engine reports it.
@@ -111,6 +84,11 @@ pub trait Engine: Sync {
         false
     }
 
+    /// Returns whether other processes can read a store while one writes it.
+    fn has_readers(&self) -> bool {
+        false
+    }
+
     /// Returns where the store runs. Rows of a store outside this process are labelled, and not
     /// compared in costs of this machine.
     fn placement(&self) -> Placement {
@@ -145,6 +123,16 @@ pub trait Engine: Sync {
     /// # Errors
     /// The engine's error.
     fn open(&self, dir: &Path, settings: &Settings) -> Result<Self::Store, Fault>;
+
+    /// Opens `dir`, which another process has opened with [`Settings::shared`], to read it. Each
+    /// read sees every write that was acknowledged before it. Called only if
+    /// [`Engine::has_readers`] is true.
+    ///
+    /// # Errors
+    /// The engine's error.
+    fn open_reader(&self, _dir: &Path, _settings: &Settings) -> Result<Self::Store, Fault> {
+        Err(lacks("readers in other processes"))
+    }
 }
 
 /// One open directory.

@@ -10,14 +10,13 @@ use std::sync::OnceLock;
 
 use bench_core::host::local_peers;
 use bench_core::host::self_exe;
+pub(crate) use bench_core::host::self_exe::CHILD_WORD as WORD;
 use bench_core::measure::runner::Event;
 use bench_core::workload::plan::Plan;
 use rustix::process::{Signal, set_parent_process_death_signal};
+use serde::Deserialize as _;
 
 use crate::engines::{self, Build, Trouble};
-
-/// First argument that makes this program a child; not for users.
-pub(crate) const WORD: &str = "--child-of-db-bench";
 
 /// Argument that makes a child print its mapped files.
 const MAPS: &str = "--maps";
@@ -93,7 +92,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         let _ = serde_json::to_writer(io::stdout(), &build);
         return ExitCode::SUCCESS;
     }
-    let Ok(plan) = serde_json::from_reader::<_, Plan>(io::stdin().lock()) else {
+    let Ok(plan) = plan() else {
         return ExitCode::FAILURE;
     };
     let result = engines::run(&plan, &mut |event| send(&event));
@@ -103,6 +102,13 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         Err(Trouble::Broken(fault)) => send(&Event::Broken(fault.to_string())),
     }
     ExitCode::FAILURE
+}
+
+/// Reads the plan from stdin, and nothing after it: a reader is sent more.
+fn plan() -> serde_json::Result<Plan> {
+    Plan::deserialize(&mut serde_json::Deserializer::from_reader(
+        io::stdin().lock(),
+    ))
 }
 
 /// Sends one event. Exits if the parent has ended, because the run has no purpose then.

@@ -6,6 +6,9 @@ use std::{env, io};
 /// The kernel's link to this process's program, valid even if the file was removed or replaced.
 const SELF: &str = "/proc/self/exe";
 
+/// First argument that makes `db_bench` a child; not for users. A child reads its plan from stdin.
+pub const CHILD_WORD: &str = "--child-of-db-bench";
+
 /// Returns the path to start this program again: its own path, or the kernel's link if the file was
 /// removed or replaced (for example by `make build` while a suite runs).
 ///

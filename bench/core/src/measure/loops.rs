@@ -22,6 +22,7 @@ mod ycsb;
 
 pub(crate) use mixed::by_hand;
 pub use task::Task;
+pub(crate) use task::position;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -38,7 +39,6 @@ use crate::workload::random::Random;
 
 use drawn_ahead::Ahead;
 use reader::ReaderGuard;
-use task::position;
 
 /// Answers and writes of a single thread are recorded and checked against the model in batches. The
 /// model does not fit in the near caches: batched loads overlap their misses, while a store after
@@ -352,6 +352,7 @@ fn perform<S: Session>(
         Action::ReadMerge => worker.read_merge(),
         Action::Ycsb(mix) => worker.ycsb(mix),
         Action::Open
+        | Action::Readers(_)
         | Action::DropKeyspaces
         | Action::DeleteRanges
         | Action::Compact

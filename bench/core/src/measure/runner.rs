@@ -15,6 +15,7 @@ mod kill;
 mod measure;
 mod memory;
 mod ordinals;
+mod readers;
 mod row;
 mod slot;
 mod totals;
@@ -35,6 +36,7 @@ use costs::Costs;
 pub use events::Event;
 use events::Events;
 use ordinals::Ordinals;
+use readers::serve::serve;
 use slot::StoreSlot;
 
 /// The state between rows.
@@ -51,12 +53,15 @@ struct Runner<'r, E: Engine> {
     undone: Option<Fault>,
 }
 
-/// Runs the whole list of a plan.
+/// Runs the whole list of a plan, or reads the store of the process that does.
 ///
 /// # Errors
 /// If the store cannot be opened or closed, or the directory must not be used. Faults of single
 /// rows are results, not errors.
 pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Fault> {
+    if let Some(reader) = plan.reader {
+        return serve(engine, plan, reader);
+    }
     let contents = Contents::load(plan, engine.capabilities().stores)?;
     let mut runner = Runner {
         engine,

@@ -1,7 +1,9 @@
 //! Wrong answers of a thread or a row: their number and a description of the first.
 
+use serde::{Deserialize, Serialize};
+
 /// Wrong answers; only the first is described.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WrongAnswers {
     count: u64,
     first: Option<String>,

@@ -130,6 +130,8 @@ sparse! {
         pub intervals: Vec<u64>,
         /// Operations of the concurrent writer.
         pub writer_ops: Option<u64>,
+        /// Reads by another process that did not see an acknowledged write.
+        pub stale_reads: Option<u64>,
         /// Time of an operation in the last tenth of a row of turns.
         pub late_ns: Option<u64>,
         /// Dead entries that the cursors of a row of turns stepped over, if the engine counts them.

@@ -10,7 +10,9 @@
 )]
 use crate::workload::definition::Action::{self, *};
 use crate::workload::definition::Order::{Random, Sequential, Unique};
-use crate::workload::definition::{Beside, End, Mix, Pattern, Target, Values, Workload};
+use crate::workload::definition::{
+    self, Beside, End, Mix, Pattern, Reading, Target, Values, Workload,
+};
 
 const NO_MIX: Mix = Mix {
     read: 0,
@@ -51,6 +53,11 @@ const fn turns(name: &'static str, pattern: Pattern, held: bool, about: &'static
         ranges: false,
     };
     row(name, turns, about).fresh().divided(2)
+}
+
+const fn cost(name: &'static str, readers: u32, reading: Reading, about: &'static str) -> Workload {
+    let cost = definition::Readers::Cost { readers, reading };
+    row(name, Readers(cost), about)
 }
 
 const fn in_ranges(name: &'static str, pattern: Pattern) -> Workload {
@@ -165,6 +172,22 @@ pub const CATALOG: &[Workload] = &[
     row("open", Open, "cost of opening a DB, N/10000 times").divided(10_000),
     Workload { sync: true, ..row("dropkeyspaces", DropKeyspaces,
         "drop each of --keyspaces in sync mode; the time of one") },
+    row("readerget", Readers(definition::Readers::Quiet),
+        "random reads by --threads other processes while nothing is written"),
+    row("readerwriting", Readers(definition::Readers::Writing),
+        "the same while this process writes 50,000 entries a second"),
+    row("readerfresh", Readers(definition::Readers::Fresh),
+        "N/100 times write an entry; the median time until another process has read it")
+        .divided(100),
+    row("readeropen", Readers(definition::Readers::Opening),
+        "overwrite N values in random key order; the time until another process that then opens \
+         the store has its first answer"),
+    cost("writercost0", 0, Reading::Idle,
+        "overwrite N values in random key order; the processor time of one until idle"),
+    cost("writercostidle", 3, Reading::Idle,
+        "the same while three other processes have the store open"),
+    cost("writercostbusy", 3, Reading::Flat,
+        "the same while three other processes read random keys"),
     row("crc32c", Crc32c, "repeated crc32c of 4K of data"),
     row("acquireload", AcquireLoad, "load N*1000 times"),
     codec("snappycomp", "snappy", false),

@@ -1,5 +1,7 @@
 //! The definition of a workload: what it does, to which keys, with which values.
 
+use serde::{Deserialize, Serialize};
+
 /// The order in which a row takes its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -76,6 +78,37 @@ pub enum Pattern {
     Middle,
 }
 
+/// What a process that reads the store of another one does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reading {
+    /// Nothing after its first read.
+    Idle,
+    /// Random point reads without pause.
+    Flat,
+    /// Reads of the entry that the writer has just written.
+    Following,
+}
+
+/// What a row measures while other processes read the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Their reads while nothing is written.
+    Quiet,
+    /// Their reads while entries are written at a fixed rate.
+    Writing,
+    /// The time from a write to the end of a read that sees it.
+    Fresh,
+    /// The first opening by a reader, after many writes.
+    Opening,
+    /// The processor time of the process that writes.
+    Cost {
+        /// Number of reading processes.
+        readers: u32,
+        /// What they do.
+        reading: Reading,
+    },
+}
+
 /// The action of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -137,6 +170,8 @@ pub enum Action {
     DropKeyspaces,
     /// Deletions of ranges that have half of the keys, each with one call.
     DeleteRanges,
+    /// Reads by other processes.
+    Readers(Readers),
     /// A manual compaction of the whole store.
     Compact,
     /// A flush of memory to tables or pages.
@@ -222,7 +257,12 @@ impl Workload {
                 | Action::Ycsb(_)
                 | Action::DropKeyspaces
                 | Action::DeleteRanges
-        )
+        ) || matches!(self.action, Action::Readers(readers) if !matches!(readers, Readers::Quiet))
+    }
+
+    /// Returns whether other processes read the store in the row.
+    pub const fn has_readers(&self) -> bool {
+        matches!(self.action, Action::Readers(_))
     }
 
     /// Returns whether the row is one of those that run over keyspaces too.
@@ -230,7 +270,7 @@ impl Workload {
         match self.action {
             Action::Fill(_) | Action::Delete(_) => self.batch == 1,
             Action::Get(target) => !matches!(target, Target::Missing),
-            Action::Stall | Action::SyncBurst | Action::DeleteRanges => false,
+            Action::Stall | Action::SyncBurst | Action::DeleteRanges | Action::Readers(_) => false,
             _ => self.is_event() || self.is_engineless(),
         }
     }
@@ -265,6 +305,7 @@ impl Workload {
                 | Action::Stall
                 | Action::SyncBurst
                 | Action::Iterate
+                | Action::Readers(Readers::Fresh | Readers::Opening | Readers::Cost { .. })
         )
     }
 
@@ -276,7 +317,8 @@ impl Workload {
             | Action::Iterate
             | Action::Get(_)
             | Action::MultiGet
-            | Action::GetBeside(_) => "read",
+            | Action::GetBeside(_)
+            | Action::Readers(Readers::Quiet | Readers::Writing) => "read",
             Action::Delete(_) | Action::Pop(_) | Action::Extract => "delete",
             Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => "seek",
             Action::Update => "update",
@@ -301,6 +343,7 @@ impl Workload {
                 | Action::Verify
                 | Action::Stall
                 | Action::SyncBurst
+                | Action::Readers(Readers::Fresh | Readers::Opening | Readers::Cost { .. })
         )
     }
 

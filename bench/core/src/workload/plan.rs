@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::workload::definition::Reading;
 use crate::workload::settings::{Memory, Variant};
 
 /// The data set.
@@ -86,6 +87,17 @@ pub struct Every {
     pub ops: u64,
     /// Minimum number of seconds between two lines.
     pub seconds: u64,
+}
+
+/// The work of a process that reads the store of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reader {
+    /// What it does.
+    pub reading: Reading,
+    /// Number of keys of the model that follows the plan on its standard input.
+    pub keys: usize,
+    /// Whether answers are compared with the model.
+    pub judged: bool,
 }
 
 impl Distribution {
@@ -206,6 +218,8 @@ pub struct Plan {
     pub label: Option<String>,
     /// Whether the settings allow the rows to be ranked.
     pub ranked: bool,
+    /// Set if the process does not run the list, but reads the store of the one that does.
+    pub reader: Option<Reader>,
 }
 
 impl Plan {

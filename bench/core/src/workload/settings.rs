@@ -122,6 +122,8 @@ pub struct Settings {
     pub value_bytes: usize,
     /// Number of named keyspaces that take the place of the one without a name; 0 for none.
     pub keyspaces: u32,
+    /// Whether other processes may open the store to read it.
+    pub shared: bool,
 }
 
 impl Settings {
@@ -142,6 +144,7 @@ impl Settings {
             key_bytes: 16,
             value_bytes: 100,
             keyspaces: 0,
+            shared: false,
         }
     }
 

@@ -61,7 +61,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "seconds after which a workload is stopped and fails"),
     flag(WHAT, "suite", Text, "",
         "run a suite over every engine and print a summary: quick, leveldb-2011, wiredtiger, \
-         rocksdb, ycsb, scale, shapes, deletes, keyspaces, or your own file"),
+         rocksdb, ycsb, scale, shapes, deletes, keyspaces, readers, or your own file"),
     flag(WHAT, "aggregate", Word(&["median", "trimmed"]), "",
         "how the rounds of a suite are aggregated: the median, or the mean without the lowest and \
          the highest"),

@@ -32,6 +32,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("shapes", include_str!("../../../suites/shapes.toml")),
     ("deletes", include_str!("../../../suites/deletes.toml")),
     ("keyspaces", include_str!("../../../suites/keyspaces.toml")),
+    ("readers", include_str!("../../../suites/readers.toml")),
 ];
 
 /// A whole file.

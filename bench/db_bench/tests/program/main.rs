@@ -13,6 +13,7 @@ mod keyspaces;
 mod lines;
 mod meta;
 mod peers;
+mod readers;
 mod refusals;
 mod report;
 mod results;

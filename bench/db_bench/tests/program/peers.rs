@@ -6,8 +6,8 @@ use crate::common::{good, run, stderr, stdout};
 use crate::engines::{for_each_engine, with_library};
 
 /// All workloads that access a store, but for `syncburst`, which few stores support, those of
-/// YCSB, which `suites.rs` runs, and half of the rows of turns, which take long where a cursor is
-/// held.
+/// YCSB, which `suites.rs` runs, those with readers in other processes, which `readers.rs` runs,
+/// and half of the rows of turns, which take long where a cursor is held.
 const LIST: &str = "fillseq,readseq,readreverse,readrandom,readmissing,readhot,seekrandom,seekordered,deleterandom,\
 readseq,fillbatch,readseq,fillrandbatch,readreverse,fillsync,readseq,fillseqsync,fillrandsync,fillrandom,overwrite,\
 readrandom,multireadrandom,updaterandom,mergerandom,readrandommergerandom,readrandomwriterandom,readwhilewriting,\

@@ -11,6 +11,7 @@ use std::path::Path;
 use bench_core::engine::{Capabilities, Engine};
 use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
+use cairndb::Options;
 
 pub use cursor::CairnCursor;
 pub use store::{CairnSession, CairnStore};
@@ -42,7 +43,16 @@ impl Engine for Cairn {
         true
     }
 
+    fn has_readers(&self) -> bool {
+        true
+    }
+
     fn open(&self, dir: &Path, settings: &Settings) -> Result<CairnStore, Fault> {
-        CairnStore::open(dir, settings)
+        CairnStore::open(dir, settings, |options| options.create_if_missing(true))
+    }
+
+    /// Opens a follower.
+    fn open_reader(&self, dir: &Path, settings: &Settings) -> Result<CairnStore, Fault> {
+        CairnStore::open(dir, settings, Options::follow)
     }
 }

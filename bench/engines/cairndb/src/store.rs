@@ -52,7 +52,11 @@ const fn durability(settings: &Settings) -> cairndb::Durability {
 }
 
 impl CairnStore {
-    pub(crate) fn open(dir: &Path, settings: &Settings) -> Result<Self, Fault> {
+    pub(crate) fn open(
+        dir: &Path,
+        settings: &Settings,
+        how: impl FnOnce(Options) -> Options,
+    ) -> Result<Self, Fault> {
         let budget = settings.memory.total_bytes;
         let bytes =
             usize::try_from(budget).map_err(|_| Fault::new("more memory than can be addressed"))?;
@@ -60,12 +64,11 @@ impl CairnStore {
             .memory_budget(bytes)
             .compression(compression(settings))
             .durability(durability(settings))
-            .create_if_missing(true)
             .merge_operator(Arc::new(Greater));
         if let Some(bits) = settings.bloom_bits {
             options = options.filter_bits_per_key(bits);
         }
-        let db = options.open(dir).map_err(|error| fault(&error))?;
+        let db = how(options).open(dir).map_err(|error| fault(&error))?;
         let kept = KeyspaceOptions::new().compression(compression(settings));
         let names = settings.keyspace_names();
         let keyspaces = names.map(|name| keyspace(&db, &name, &kept));

@@ -6,7 +6,7 @@
 //! operation or batch is one write transaction; sequential fills of an empty store use append mode.
 //! Each session has one read transaction with one cursor, which is renewed for each read, group of
 //! reads or scan. Read-ahead is off if the raw data may exceed half of the machine's memory, as its
-//! documentation advises.
+//! documentation advises. Readers in other processes open it with `RDONLY`.
 
 mod cursor;
 mod edit;
@@ -14,7 +14,11 @@ mod session;
 mod store;
 mod sys;
 
+use std::path::Path;
+
 use bench_core::engine::Capabilities;
+use bench_core::fault::Fault;
+use bench_core::workload::settings::Settings;
 
 pub use cursor::LmdbCursor;
 pub use session::LmdbSession;
@@ -25,6 +29,14 @@ engine_capi::engine! {
     Lmdb, LmdbStore, "lmdb", "LMDB", Capabilities { merge: false, ..Capabilities::ALL };
     fn keyspaces(&self) -> bool {
         true
+    }
+
+    fn has_readers(&self) -> bool {
+        true
+    }
+
+    fn open_reader(&self, dir: &Path, settings: &Settings) -> Result<LmdbStore<'e>, Fault> {
+        LmdbStore::open_reader(&self.api, dir, settings)
     }
 }
 

@@ -58,24 +58,49 @@ unsafe impl Sync for LmdbStore<'_> {}
 /// read requested, and the library's documentation advises turning it off. CairnDB also stops
 /// mapping its tables at half the memory. The same code determines the memory size, which respects
 /// a cgroup limit.
-fn flags(durability: Durability, raw_bytes: u64, memory_bytes: u64) -> c_uint {
-    let durable = match durability {
-        Durability::Os => NOSYNC | WRITEMAP,
-        Durability::Sync => 0,
-    };
+fn flags(access: c_uint, raw_bytes: u64, memory_bytes: u64) -> c_uint {
     let reading = if raw_bytes > memory_bytes / 2 {
         NORDAHEAD
     } else {
         0
     };
-    durable | reading
+    access | reading
+}
+
+/// Returns the flags with which an environment is opened for writes.
+const fn writing(durability: Durability) -> c_uint {
+    match durability {
+        Durability::Os => NOSYNC | WRITEMAP,
+        Durability::Sync => 0,
+    }
+}
+
+/// Returns the size in bytes of all keys and values.
+const fn raw_bytes(settings: &Settings) -> u64 {
+    let entry = settings.key_bytes + settings.value_bytes;
+    settings.entries.saturating_mul(entry as u64)
 }
 
 impl<'e> LmdbStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
-        let raw = settings
-            .entries
-            .saturating_mul((settings.key_bytes + settings.value_bytes) as u64);
+        Self::open_with(api, dir, settings, writing(settings.durability))
+    }
+
+    pub(crate) fn open_reader(
+        api: &'e Api,
+        dir: &Path,
+        settings: &Settings,
+    ) -> Result<Self, Fault> {
+        Self::open_with(api, dir, settings, RDONLY)
+    }
+
+    fn open_with(
+        api: &'e Api,
+        dir: &Path,
+        settings: &Settings,
+        access: c_uint,
+    ) -> Result<Self, Fault> {
+        let raw = raw_bytes(settings);
         let map = raw
             .saturating_mul(MAP_FACTOR)
             .max(MAP_BYTES_MIN)
@@ -86,7 +111,7 @@ impl<'e> LmdbStore<'e> {
             api,
             dir: dir.to_owned(),
             map_bytes,
-            flags: flags(settings.durability, raw, RealEnv::default().memory_bytes()),
+            flags: flags(access, raw, RealEnv::default().memory_bytes()),
             env: null_mut(),
             names: settings
                 .keyspace_names()
@@ -284,7 +309,7 @@ mod tests {
     #[test]
     fn read_ahead_is_off_where_the_data_may_exceed_half_of_the_memory() {
         for durability in [Durability::Os, Durability::Sync] {
-            let off = |raw| flags(durability, raw, 1000) & NORDAHEAD != 0;
+            let off = |raw| flags(writing(durability), raw, 1000) & NORDAHEAD != 0;
             assert!(!off(0) && !off(500));
             assert!(off(501) && off(u64::MAX));
         }

@@ -25,6 +25,8 @@ pub(crate) struct Database<'e> {
     /// Kept for the statistics that belong to it.
     options: *mut c_void,
     statistics: bool,
+    /// Whether it is a secondary instance.
+    secondary: bool,
     /// Whether new sessions count the dead entries that they step over.
     counts_passed: AtomicBool,
     /// Dead entries that sessions which have ended stepped over.
@@ -34,8 +36,25 @@ pub(crate) struct Database<'e> {
 // SAFETY: RocksDB's database object may be used by any thread; the options are only read.
 unsafe impl Sync for Database<'_> {}
 
+/// Returns the options of a database, which is a secondary instance or not.
+fn options(api: &Api, chosen: &Chosen, secondary: bool) -> *mut c_void {
+    let options = chosen.options(api);
+    if secondary {
+        // SAFETY: the options are live and not used yet.
+        unsafe { (api.options_set_max_file_opening_threads)(options, 1) };
+    }
+    options
+}
+
 impl<'e> Database<'e> {
-    pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
+    /// Opens `dir`, as a secondary instance if that has a folder.
+    pub(crate) fn open(
+        api: &'e Api,
+        dir: &Path,
+        folder: Option<&Path>,
+        settings: &Settings,
+    ) -> Result<Self, Fault> {
+        let folder = folder.map(path_text).transpose()?;
         let path = path_text(dir)?;
         let chosen = Chosen::new(settings);
         // This thread replays the log into a memtable.
@@ -47,8 +66,9 @@ impl<'e> Database<'e> {
             families: Vec::new(),
             // SAFETY: takes no arguments, returns an owned object.
             read_options: unsafe { (api.readoptions_create)() },
-            options: chosen.options(api),
+            options: options(api, &chosen, folder.is_some()),
             statistics: chosen.statistics,
+            secondary: folder.is_some(),
             counts_passed: AtomicBool::new(false),
             passed: AtomicU64::new(0),
         };
@@ -59,22 +79,44 @@ impl<'e> Database<'e> {
         let options = vec![database.options.cast_const(); names.len()];
         let mut families = vec![null_mut(); names.len()];
         let count = c_int::try_from(names.len()).unwrap_or(c_int::MAX);
-        // SAFETY: each array has one element per family; the strings are NUL-terminated; the
-        // locations for the handles and the error are local, the latter null as required.
-        database.db = unsafe {
-            (api.open_column_families)(
-                database.options,
-                path.as_ptr(),
-                count,
-                starts.as_ptr(),
-                options.as_ptr(),
-                families.as_mut_ptr(),
-                &raw mut error,
-            )
+        let (starts, options) = (starts.as_ptr(), options.as_ptr());
+        let (places, error_at) = (families.as_mut_ptr(), &raw mut error);
+        let (all, path) = (database.options.cast_const(), path.as_ptr());
+        database.db = match &folder {
+            // SAFETY: each array has one element per family; the strings are NUL-terminated; the
+            // locations for the handles and the error are local, the latter null as required.
+            None => unsafe {
+                (api.open_column_families)(all, path, count, starts, options, places, error_at)
+            },
+            // SAFETY: as above.
+            Some(folder) => unsafe {
+                (api.open_as_secondary_column_families)(
+                    all,
+                    path,
+                    folder.as_ptr(),
+                    count,
+                    starts,
+                    options,
+                    places,
+                    error_at,
+                )
+            },
         };
         api.outcome(error)?;
         database.families = families;
         Ok(database)
+    }
+
+    /// Makes a secondary instance see all writes so far.
+    #[inline]
+    pub(crate) fn catch_up(&self) -> Result<(), Fault> {
+        if !self.secondary {
+            return Ok(());
+        }
+        let mut error = null_mut();
+        // SAFETY: the database is live; the error pointer starts as null, as required.
+        unsafe { (self.api.try_catch_up_with_primary)(self.db, &raw mut error) };
+        self.api.outcome(error)
     }
 
     /// Drops a column family by its position.

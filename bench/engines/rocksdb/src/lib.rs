@@ -13,6 +13,10 @@
 //!
 //! Merges use the library's own merge with an operator that keeps the greater value. The log is
 //! written to the operating system with every write, which is the default.
+//!
+//! A reader in another process is a secondary instance. It catches up with the primary before each
+//! get, without which it would not see what was written since the last time. It opens tables with
+//! one thread, because by default it starts fifteen more each time it catches up.
 
 mod counters;
 mod database;
@@ -24,7 +28,11 @@ mod store;
 mod sys;
 mod version;
 
+use std::path::Path;
+
 use bench_core::engine::Capabilities;
+use bench_core::fault::Fault;
+use bench_core::workload::settings::Settings;
 
 pub use session::RocksSession;
 pub use store::RocksStore;
@@ -38,5 +46,13 @@ engine_capi::engine! {
 
     fn range_deletion(&self) -> bool {
         true
+    }
+
+    fn has_readers(&self) -> bool {
+        true
+    }
+
+    fn open_reader(&self, dir: &Path, settings: &Settings) -> Result<RocksStore<'e>, Fault> {
+        RocksStore::open_reader(&self.api, dir, settings)
     }
 }

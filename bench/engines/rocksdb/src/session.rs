@@ -145,6 +145,7 @@ impl Session for RocksSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], found: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, Fault> {
         let api = self.database.api;
+        self.database.catch_up()?;
         let mut error = null_mut();
         let (db, options, error_at) =
             (self.database.db, self.database.read_options, &raw mut error);

@@ -43,7 +43,20 @@ pub struct RocksStore<'e> {
 impl<'e> RocksStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
         Ok(Self {
-            database: Database::open(api, dir, settings)?,
+            database: Database::open(api, dir, None, settings)?,
+            dir: dir.to_owned(),
+        })
+    }
+
+    /// Opens a secondary instance, with a folder for its log of messages.
+    pub(crate) fn open_reader(
+        api: &'e Api,
+        dir: &Path,
+        settings: &Settings,
+    ) -> Result<Self, Fault> {
+        let folder = dir.join(format!("secondary-{}", std::process::id()));
+        Ok(Self {
+            database: Database::open(api, dir, Some(&folder), settings)?,
             dir: dir.to_owned(),
         })
     }

@@ -49,6 +49,10 @@ pub(crate) type Destructor = unsafe extern "C" fn(*mut c_void);
 functions! {
     "RocksDB", "rocksdb_";
     open_column_families: fn(*const c_void, *const c_char, c_int, *const *const c_char, *const *const c_void, *mut *mut c_void, ErrorPointer) -> *mut c_void;
+    open_as_secondary_column_families: fn(
+        *const c_void, *const c_char, *const c_char, c_int, *const *const c_char,
+        *const *const c_void, *mut *mut c_void, ErrorPointer) -> *mut c_void;
+    try_catch_up_with_primary: fn(*mut c_void, ErrorPointer);
     column_family_handle_destroy: fn(*mut c_void);
     close: fn(*mut c_void);
     drop_column_family: fn(*mut c_void, *mut c_void, ErrorPointer);
@@ -86,6 +90,7 @@ functions! {
     options_set_arena_block_size: fn(*mut c_void, usize);
     options_set_write_buffer_size: fn(*mut c_void, usize);
     options_set_max_write_buffer_number: fn(*mut c_void, c_int);
+    options_set_max_file_opening_threads: fn(*mut c_void, c_int);
     options_set_max_open_files: fn(*mut c_void, c_int);
     options_set_target_file_size_base: fn(*mut c_void, u64);
     options_set_compression: fn(*mut c_void, c_int);

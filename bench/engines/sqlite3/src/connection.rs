@@ -18,9 +18,20 @@ use bench_core::fault::Fault;
 use engine_capi::path_text;
 
 use crate::sys::{
-    Api, CHECKPOINT_TRUNCATE, DONE, OK, OPEN_CREATE, OPEN_NOMUTEX, OPEN_READWRITE,
+    Api, CHECKPOINT_TRUNCATE, DONE, OK, OPEN_CREATE, OPEN_NOMUTEX, OPEN_READONLY, OPEN_READWRITE,
     PREPARE_PERSISTENT, ROW,
 };
+
+/// The processes that may use a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Users {
+    /// This process.
+    One,
+    /// This process, which writes, and others, which read.
+    Writer,
+    /// This process, which reads, and one that writes.
+    Reader,
+}
 
 /// The connection.
 #[derive(Debug)]
@@ -76,19 +87,25 @@ impl Column {
 }
 
 impl<'e> Connection<'e> {
-    /// Opens the database in `file`, or creates an empty one.
-    pub(crate) fn open(api: &'e Api, file: &Path) -> Result<Self, Fault> {
+    /// Opens the database in `file`, or creates an empty one to write to.
+    pub(crate) fn open(api: &'e Api, file: &Path, users: Users) -> Result<Self, Fault> {
         let path = path_text(file)?;
         let mut connection = Self {
             api,
             db: null_mut(),
             turn: Mutex::new(()),
         };
-        let flags = OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX;
+        let flags = OPEN_NOMUTEX
+            | match users {
+                Users::One | Users::Writer => OPEN_READWRITE | OPEN_CREATE,
+                Users::Reader => OPEN_READONLY,
+            };
         let place = &raw mut connection.db;
-        // The VFS for exclusive use by one process: connections share the log's index in process
-        // memory.
-        let layer = c"unix-excl";
+        let layer = match users {
+            // For exclusive use by one process: connections share the log's index in its memory.
+            Users::One => c"unix-excl",
+            Users::Writer | Users::Reader => c"unix",
+        };
         // SAFETY: the strings are NUL-terminated; the output location is local.
         let opened = unsafe { (api.open_v2)(path.as_ptr(), place, flags, layer.as_ptr()) };
         connection.turn().check(opened)?;

@@ -24,6 +24,9 @@
 //! were slower there, because each write invalidates the caches of all others. If no thread writes,
 //! each has its own connection and a share of the page cache, which is faster; the connections
 //! share a WAL index in process memory. The ledger has the figures.
+//!
+//! A database that other processes read is opened with normal locking and SQLite's default VFS,
+//! and by those processes read-only.
 
 mod access;
 mod connection;
@@ -33,7 +36,11 @@ mod store;
 mod sys;
 mod table;
 
+use std::path::Path;
+
 use bench_core::engine::{Capabilities, Variant};
+use bench_core::fault::Fault;
+use bench_core::workload::settings::Settings;
 
 pub use cursor::SqliteCursor;
 pub use session::SqliteSession;
@@ -46,6 +53,14 @@ engine_capi::engine! {
         sync_later: false,
         ..Capabilities::ALL
     }, check_threads;
+
+    fn has_readers(&self) -> bool {
+        true
+    }
+
+    fn open_reader(&self, dir: &Path, settings: &Settings) -> Result<SqliteStore<'e>, Fault> {
+        SqliteStore::open_reader(&self.api, dir, settings)
+    }
 
     fn variants(&self) -> &'static [Variant] {
         &[Variant::Fair, Variant::Seed]

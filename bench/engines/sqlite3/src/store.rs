@@ -8,7 +8,7 @@ use bench_core::fault::Fault;
 use bench_core::workload::settings::Settings;
 
 use crate::access::Holder;
-use crate::connection::{Connection, ConnectionTurn};
+use crate::connection::{Connection, ConnectionTurn, Users};
 use crate::session::SqliteSession;
 use crate::sys::Api;
 use crate::table;
@@ -17,6 +17,9 @@ const FILE: &str = "test.db";
 /// Log size in bytes at which it is checkpointed: the 4096 pages of 1024 bytes of the 2011 program,
 /// about as much as SQLite's default of 1000 pages of 4 KiB.
 const CHECKPOINT_BYTES: u64 = 4 << 20;
+/// Time to wait for another process that has the database locked, as it does while the log is
+/// recovered.
+const PATIENCE_MS: u32 = 10_000;
 /// Settings that are read back from the database.
 const REPORTED: &[&str] = &[
     "page_size",
@@ -43,6 +46,7 @@ const COUNTERS: &[(&str, i32)] = &[
 pub struct SqliteStore<'e> {
     api: &'e Api,
     file: PathBuf,
+    users: Users,
     settings: Settings,
     pub(crate) connection: Connection<'e>,
     /// Whether other connections may currently be open.
@@ -75,6 +79,9 @@ fn prepare(turn: &ConnectionTurn<'_>, settings: &Settings) -> Result<(), Fault> 
     set_mode(turn, "journal_mode", "WAL")?;
     let page = set_rest(turn, settings, 1)?;
     turn.run(table::create(settings, page))?;
+    if settings.shared {
+        return Ok(());
+    }
     lock(turn, "EXCLUSIVE")
 }
 
@@ -99,6 +106,9 @@ fn set_rest(
     turn.run(&format!("PRAGMA wal_autocheckpoint={log}"))?;
     let pages = settings.memory.total_bytes / page / u64::from(connections);
     turn.run(&format!("PRAGMA cache_size={pages}"))?;
+    if settings.shared {
+        turn.run(&format!("PRAGMA busy_timeout={PATIENCE_MS}"))?;
+    }
     Ok(page)
 }
 
@@ -110,20 +120,50 @@ fn lock(turn: &ConnectionTurn<'_>, mode: &str) -> Result<(), Fault> {
 
 impl<'e> SqliteStore<'e> {
     pub(crate) fn open(api: &'e Api, dir: &Path, settings: &Settings) -> Result<Self, Fault> {
+        let users = if settings.shared {
+            Users::Writer
+        } else {
+            Users::One
+        };
         let file = dir.join(FILE);
-        let connection = Connection::open(api, &file)?;
+        let connection = Connection::open(api, &file, users)?;
         prepare(&connection.turn(), settings)?;
-        Ok(Self {
+        Ok(Self::of(api, file, users, (connection, settings)))
+    }
+
+    /// Opens a database that another process writes.
+    pub(crate) fn open_reader(
+        api: &'e Api,
+        dir: &Path,
+        settings: &Settings,
+    ) -> Result<Self, Fault> {
+        let (file, users) = (dir.join(FILE), Users::Reader);
+        let connection = Connection::open(api, &file, users)?;
+        set_rest(&connection.turn(), settings, 1)?;
+        Ok(Self::of(api, file, users, (connection, settings)))
+    }
+
+    fn of(
+        api: &'e Api,
+        file: PathBuf,
+        users: Users,
+        (connection, settings): (Connection<'e>, &Settings),
+    ) -> Self {
+        Self {
             api,
             file,
+            users,
             settings: *settings,
             connection,
-            together: Mutex::new(false),
-        })
+            together: Mutex::new(users != Users::One),
+        }
     }
 
     /// Makes the store's connection allow or exclude other connections.
     fn let_others(&self, wanted: bool) -> Result<(), Fault> {
+        if self.users != Users::One {
+            return Ok(());
+        }
         let mut together = self.together.lock().unwrap_or_else(PoisonError::into_inner);
         if *together != wanted {
             let turn = self.connection.turn();
@@ -139,7 +179,7 @@ impl<'e> SqliteStore<'e> {
 
     /// Opens a connection in addition to the store's, one of `connections`.
     fn another(&self, connections: u32) -> Result<Connection<'e>, Fault> {
-        let connection = Connection::open(self.api, &self.file)?;
+        let connection = Connection::open(self.api, &self.file, self.users)?;
         let turn = connection.turn();
         set_rest(&turn, &self.settings, connections)?;
         drop(turn);

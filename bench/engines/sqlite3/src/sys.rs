@@ -17,6 +17,7 @@ pub(crate) const SONAMES: &[&str] = &["libsqlite3.so.0", "libsqlite3.so"];
 pub(crate) const OK: c_int = 0;
 pub(crate) const ROW: c_int = 100;
 pub(crate) const DONE: c_int = 101;
+pub(crate) const OPEN_READONLY: c_int = 0x1;
 pub(crate) const OPEN_READWRITE: c_int = 0x2;
 pub(crate) const OPEN_CREATE: c_int = 0x4;
 pub(crate) const OPEN_NOMUTEX: c_int = 0x8000;

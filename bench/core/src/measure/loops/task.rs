@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::engine::{Capabilities, Session};
 use crate::fault::Fault;
 use crate::measure::meter::MeterMode;
-use crate::workload::definition::{Action, LARGE_VALUE_BYTES, Order, Values, Workload};
+use crate::workload::definition::{Action, LARGE_VALUE_BYTES, Order, Readers, Values, Workload};
 use crate::workload::model::{Model, Words};
 use crate::workload::plan::{Distribution, Plan};
 use crate::workload::pool::{Pool, ValueSet};
@@ -120,7 +120,11 @@ impl Task<'_> {
     pub const fn ops(plan: &Plan, workload: &Workload) -> u64 {
         let count = match workload.action {
             Action::Stall | Action::SyncBurst => return 1,
-            Action::Fill(_) | Action::Append | Action::Merge | Action::Update => plan.writes,
+            Action::Fill(_)
+            | Action::Append
+            | Action::Merge
+            | Action::Update
+            | Action::Readers(Readers::Opening | Readers::Cost { .. }) => plan.writes,
             Action::Delete(_) | Action::Pop(_) | Action::Extract | Action::Turns { .. } => {
                 plan.deletes
             }
@@ -200,6 +204,6 @@ impl Task<'_> {
     clippy::cast_possible_truncation,
     reason = "key indexes are below --num, which fits memory"
 )]
-pub(super) const fn position(index: u64) -> usize {
+pub(crate) const fn position(index: u64) -> usize {
     index as usize
 }

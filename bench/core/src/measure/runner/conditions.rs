@@ -87,6 +87,7 @@ impl<E: Engine> Runner<'_, E> {
                     && (self.engine.range_deletion() || !ranges)
             }
             Action::DeleteRanges => self.engine.range_deletion(),
+            Action::Readers(_) => self.engine.has_readers(),
             Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
             Action::Compact => able.compact,
             Action::Flush => able.flush,

@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::host::page_cache::page_cache_bytes;
 use crate::host::process::{Sampler, device_stat, disk_bytes, disk_bytes_of, resident};
 use crate::result::record::Record;
-use crate::workload::definition::{Action, Workload};
+use crate::workload::definition::{Action, Readers, Workload};
 use crate::workload::plan::Plan;
 
 /// The sources of the costs.
@@ -79,8 +79,12 @@ impl<'r> Costs<'r> {
         let (counters, earlier) = (&after.counters, &before.counters);
         let difference =
             |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));
-        record.cpu_user_ns = Some(counters.user_ns.saturating_sub(earlier.user_ns));
-        record.cpu_sys_ns = Some(counters.sys_ns.saturating_sub(earlier.sys_ns));
+        let is_of_writer = matches!(workload.action, Action::Readers(Readers::Cost { .. }));
+        // The processes that read are not counted.
+        if !workload.has_readers() || is_of_writer {
+            record.cpu_user_ns = Some(counters.user_ns.saturating_sub(earlier.user_ns));
+            record.cpu_sys_ns = Some(counters.sys_ns.saturating_sub(earlier.sys_ns));
+        }
         record.round_trips = difference(after.round_trips, before.round_trips);
         if let Action::Turns { .. } = workload.action {
             record.passed_entries = difference(after.passed_entries, before.passed_entries);
@@ -97,7 +101,11 @@ impl<'r> Costs<'r> {
         record.anon_rss_peak = at_end.0.max(since.0);
         record.anon_rss_base = self.base_rss;
         record.mapped_rss_peak = at_end.1.max(since.1);
-        record.page_cache_bytes = page_cache_bytes(&self.plan.db).ok();
+        // The count closes each file, and with it goes a process's lock on the file, on which
+        // stores that several processes use rely.
+        if !slot.shared {
+            record.page_cache_bytes = page_cache_bytes(&self.plan.db).ok();
+        }
         Ok(())
     }
 }

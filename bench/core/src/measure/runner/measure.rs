@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::Runner;
 use super::counted::Counted;
+use super::readers;
 use super::totals::Totals;
 use crate::engine::{Cursor as _, Durability, Engine, Role, Session, Store};
 use crate::fault::Fault;
@@ -51,6 +52,7 @@ impl<E: Engine> Runner<'_, E> {
         let before = self.costs.read(self.slot.store.as_ref());
         let mut totals = match workload.action {
             Action::Open => return self.reopen(workload),
+            Action::Readers(kind) => return readers::run(self, workload, kind),
             Action::Stall | Action::SyncBurst => return self.threads(workload),
             _ if workload.is_engineless() => self.engineless(workload),
             _ if workload.is_event() => self.event(workload)?,
@@ -156,7 +158,7 @@ impl<E: Engine> Runner<'_, E> {
     }
 
     /// Returns the role of each of `sessions` sessions.
-    fn role(&self, workload: &Workload, sessions: u32) -> Role {
+    pub(super) fn role(&self, workload: &Workload, sessions: u32) -> Role {
         let empty = self.contents.empty;
         let appending = match workload.action {
             Action::Fill(Order::Sequential) => empty && sessions == 1,

@@ -6,8 +6,11 @@ use crate::engine::{Durability, Engine, Quiet, Store};
 use crate::fault::Fault;
 use crate::host::process::SAMPLER_THREAD;
 use crate::measure::idle;
+use crate::workload::catalog;
+use crate::workload::definition::Workload;
 use crate::workload::plan::Plan;
 use crate::workload::settings::Settings;
+use crate::workload::step::Step;
 
 /// RocksDB's name for the text about its levels.
 const LEVELS: &str = "rocksdb.levelstats";
@@ -24,12 +27,14 @@ pub(super) struct StoreSlot<'r, E: Engine> {
     /// Number of keyspaces to open. None before the first row that needs them: they are costly to
     /// create, and it may start from an empty store.
     pub(super) keyspaces: u32,
+    /// Whether other processes read the store in a row of the list.
+    pub(super) shared: bool,
     /// Whether a row has failed with an error since the store was opened.
     pub(super) hurt: bool,
 }
 
 impl<'r, E: Engine> StoreSlot<'r, E> {
-    pub(super) const fn new(engine: &'r E, plan: &'r Plan) -> Self {
+    pub(super) fn new(engine: &'r E, plan: &'r Plan) -> Self {
         Self {
             engine,
             plan,
@@ -41,6 +46,7 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
             } else {
                 0
             },
+            shared: plan.benchmarks.iter().any(|entry| has_readers(entry)),
             hurt: false,
         }
     }
@@ -51,6 +57,13 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
         let settings = self.settings(durability);
         self.store = Some(self.engine.open(&self.plan.db, &settings)?);
         self.opened_for = durability;
+        Ok(())
+    }
+
+    /// Opens the store of another process to read it.
+    pub(super) fn open_reader(&mut self) -> Result<(), Fault> {
+        let settings = self.settings(self.opened_for);
+        self.store = Some(self.engine.open_reader(&self.plan.db, &settings)?);
         Ok(())
     }
 
@@ -86,6 +99,7 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
             key_bytes: plan.key_bytes(),
             value_bytes,
             keyspaces: self.keyspaces,
+            shared: self.shared,
         }
     }
 
@@ -139,6 +153,13 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
             Quiet::Watch => idle::wait(since, &[SAMPLER_THREAD]),
         })
     }
+}
+
+/// Returns whether other processes read the store in a row.
+fn has_readers(entry: &str) -> bool {
+    let workload = Step::parse(entry).ok().map(|step| step.name);
+    let workload = workload.and_then(|name| catalog::named(&name));
+    workload.is_some_and(Workload::has_readers)
 }
 
 fn not_open() -> Fault {

@@ -19,6 +19,7 @@ pub(super) struct Totals {
     pub(super) user_bytes: u64,
     pub(super) found: Option<u64>,
     pub(super) writer_ops: Option<u64>,
+    pub(super) stale_reads: Option<u64>,
     /// Time of an operation in the last tenth of the slowest thread.
     pub(super) late_ns: Option<u64>,
     pub(super) histogram: Option<Histogram>,

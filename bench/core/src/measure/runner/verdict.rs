@@ -31,6 +31,7 @@ impl Verdict<'_> {
         record.user_bytes = workload.changes().then_some(totals.user_bytes);
         record.found = totals.found;
         record.writer_ops = totals.writer_ops;
+        record.stale_reads = totals.stale_reads;
         record.late_ns = totals.late_ns;
         record.intervals.clone_from(&totals.intervals);
         if let Some(histogram) = &totals.histogram {
