@@ -93,18 +93,19 @@ impl Slot {
         .expected(format_args!("at most {SLOTS}")))
     }
 
-    /// Holds everything from now on, until [`Slot::end_reading`]. Returns the generation.
+    /// Holds everything from now on, until [`Slot::end_reading`]. Returns the generation since
+    /// which it does, at least 1: 0 means that nothing is held.
     pub fn begin_reading(&self) -> u64 {
         let reading = self.shared.word(self.words.reading());
         loop {
             let generation = self.shared.generation();
-            // At least 1: 0 means that nothing is held.
-            reading.store(generation.max(1), Ordering::Release);
+            let held = generation.max(1);
+            reading.store(held, Ordering::Release);
             // Either the writer sees this slot before it removes a file, or this process sees the
             // generation without the file.
             fence(Ordering::SeqCst);
             if self.shared.generation() == generation {
-                return generation;
+                return held;
             }
         }
     }
@@ -212,5 +213,35 @@ impl Drop for Pin {
         if let Some(slot) = &self.slot {
             slot.remove(self.index);
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use cairndb_env::implement::SharedHeap;
+
+    use super::*;
+    use crate::layout::WORDS;
+
+    #[test]
+    fn a_view_of_the_time_before_the_first_announcement_is_held() -> Result<()> {
+        let file = SharedHeap::new(WORDS);
+        let [writer, follower] = [1, 2].map(|process| Shared::set_up(file.open(process), "SHARED"));
+        let (writer, follower) = (writer?, follower?);
+        let slot = Slot::take(&follower)?.expect("the words are writable");
+        let needs = Needs {
+            generation: slot.begin_reading(),
+            next_file: 6,
+        };
+        let pin = Pin::new(Some(&slot), needs);
+        slot.end_reading();
+        pin.check()?;
+        writer.begin_session(1, 10);
+        let retired = writer.generation();
+        assert!(writer.holders()[0].needs(5, retired));
+        assert!(!writer.holders()[0].needs(6, retired));
+        drop(pin);
+        assert!(writer.holders().is_empty());
+        Ok(())
     }
 }

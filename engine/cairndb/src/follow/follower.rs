@@ -302,7 +302,7 @@ impl Follower {
         let version = self.version(&mut manifest, &announced)?;
         let is_revoked = reading.is_some_and(|reading| {
             let slot = self.slot.as_ref();
-            slot.is_some_and(|slot| slot.revoked() >= reading.max(1))
+            slot.is_some_and(|slot| slot.revoked() >= reading)
         });
         // Without a slot, nothing was held: only an unchanged generation proves that all of it was
         // there.
