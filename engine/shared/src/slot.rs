@@ -124,6 +124,15 @@ impl Slot {
             .store(ns, Ordering::Relaxed);
     }
 
+    /// Returns whether the writer has revoked what was held since [`Slot::begin_reading`] returned
+    /// `reading`. Called after the view is pinned, which may be of a later generation.
+    pub fn is_revoked_since(&self, reading: u64) -> bool {
+        // Either the writer sees the pin before it removes a file, or this process sees that the
+        // writer has revoked what it held before.
+        fence(Ordering::SeqCst);
+        self.revoked() >= reading
+    }
+
     /// Returns the generation up to which everything is revoked.
     #[inline]
     pub fn revoked(&self) -> u64 {

@@ -302,7 +302,7 @@ impl Follower {
         let version = self.version(&mut manifest, &announced)?;
         let is_revoked = reading.is_some_and(|reading| {
             let slot = self.slot.as_ref();
-            slot.is_some_and(|slot| slot.revoked() >= reading)
+            slot.is_some_and(|slot| slot.is_revoked_since(reading))
         });
         // Without a slot, nothing was held: only an unchanged generation proves that all of it was
         // there.
