@@ -17,6 +17,10 @@ mod shared;
 mod slot;
 mod sync;
 
+#[cfg(test)]
+#[cfg(loom)]
+mod loom_models;
+
 pub use layout::{LogPosition, Needs};
 pub use shared::{Announced, Holder, Shared};
 pub use slot::{Pin, Slot, revoked};
