@@ -137,7 +137,8 @@ node)
 loom)
     # Another configuration is another build, so it gets its own target folder.
     run env RUSTFLAGS="--cfg loom" \
-        cargo test --package cairndb-mem --lib --locked --target-dir "$target/loom"
+        cargo test --package cairndb-mem --package cairndb-shared --lib --locked \
+        --target-dir "$target/loom"
     ;;
 miri)
     need "Miri: rustup toolchain install nightly --component miri,rust-src" \

@@ -16,7 +16,6 @@ pub(crate) mod options;
 pub(crate) mod ranges;
 pub(crate) mod reserve;
 pub(crate) mod sections;
-pub(crate) mod shared;
 pub(crate) mod snapshots;
 pub(crate) mod squeezes;
 pub(crate) mod stats;

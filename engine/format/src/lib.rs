@@ -21,7 +21,6 @@ pub mod log;
 pub mod manifest;
 pub mod missing;
 pub mod name;
-pub mod shared;
 pub mod table;
 #[cfg(test)]
 mod testing;

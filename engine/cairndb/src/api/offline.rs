@@ -10,6 +10,7 @@ use cairndb_files::{Ownership, ownership};
 use cairndb_format::evidence::{Evidence, other_store_in};
 use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
+use cairndb_shared::Shared;
 
 use crate::engine::core::Core;
 use crate::read::get::sources;
@@ -20,7 +21,6 @@ use crate::read::view::View;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::options::Options;
 use crate::state::sections::StoredKey;
-use crate::state::shared::Shared;
 
 /// Counters of the data that [`verify`] read and found correct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -172,7 +172,7 @@ fn end_shared(dir: &dyn Dir) -> Result<()> {
     if dir.size_of(name::SHARED)?.is_none() {
         return Ok(());
     }
-    match Shared::open(dir, false) {
+    match Shared::open(dir, name::SHARED) {
         Ok(shared) if shared.file().is_writable() => shared.end(),
         // Of another version: its followers keep the last state.
         Ok(_) => {}

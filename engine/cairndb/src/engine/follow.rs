@@ -10,8 +10,9 @@ use std::sync::Arc;
 use cairndb_base::{Error, ErrorKind, PageCache, Result};
 use cairndb_env::{Dir, Env};
 use cairndb_format::manifest::read_current;
-use cairndb_format::shared::Needs;
+use cairndb_format::name;
 use cairndb_mem::ClockCache;
+use cairndb_shared::{Needs, Pin, Shared, Slot};
 
 use crate::engine::configure::{contexts, opener, settings};
 use crate::engine::core::Core;
@@ -26,8 +27,6 @@ use crate::state::files::reaper::Reaper;
 use crate::state::keyspaces::Keyspaces;
 use crate::state::options::Options;
 use crate::state::sections::Sections;
-use crate::state::shared::Shared;
-use crate::state::shared::slot::{Pin, Slot};
 
 /// Number of attempts to read files that a writer is changing.
 const TRIES: usize = 20;
@@ -40,7 +39,7 @@ impl Core {
         // Refuses what is no database before `SHARED` is created.
         look(&*dir, &options.clone().read_only(true))?;
         check_writer(&*dir)?;
-        let shared = Shared::open(&*dir, true)?;
+        let shared = Shared::create(&*dir, name::SHARED)?;
         let slot = Slot::take(&shared)?;
         let mut tried = 1;
         loop {

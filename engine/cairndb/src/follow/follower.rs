@@ -20,7 +20,7 @@ use cairndb_base::{Error, ErrorKind, FileNumber, Result, SeqNo, watch};
 use cairndb_env::sync::{Condvar, Mutex};
 use cairndb_env::{Dir, LockState};
 use cairndb_format::name;
-use cairndb_format::shared::{LogPosition, Needs};
+use cairndb_shared::{Announced, LogPosition, Needs, Pin, Shared, Slot, revoked};
 
 use crate::follow::followed::{Followed, Places};
 use crate::follow::log_tail::LogTail;
@@ -28,8 +28,6 @@ use crate::follow::manifest_tail::ManifestTail;
 use crate::recovery::recover::check_components;
 use crate::state::ranges::{RangeDeletions, RangeMap};
 use crate::state::sections::Section;
-use crate::state::shared::slot::{Pin, Slot, revoked};
-use crate::state::shared::{Announced, Shared};
 use crate::state::version::Version;
 use crate::versions::base::{Base, nanos};
 
@@ -305,7 +303,7 @@ impl Follower {
         let version = self.version(&mut manifest, &announced)?;
         let is_revoked = reading.is_some_and(|reading| {
             let slot = self.slot.as_ref();
-            slot.is_some_and(|slot| slot.revoked() >= reading.max(1))
+            slot.is_some_and(|slot| slot.is_revoked_since(reading))
         });
         // Without a slot, nothing was held: only an unchanged generation proves that all of it was
         // there.

@@ -11,7 +11,7 @@ use cairndb_env::{Dir, ReadFile};
 use cairndb_format::log::{HEADER_BYTES, Record, SegmentHeader, SegmentReader, Step};
 use cairndb_format::manifest::SegmentRecord;
 use cairndb_format::name;
-use cairndb_format::shared::LogPosition;
+use cairndb_shared::LogPosition;
 
 /// A segment that has been read up to some record.
 #[derive(Debug)]

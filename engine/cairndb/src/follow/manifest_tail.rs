@@ -4,9 +4,9 @@ use cairndb_base::{Error, FileNumber, Result};
 use cairndb_env::Dir;
 use cairndb_format::manifest::{ManifestReader, Tail};
 use cairndb_format::name;
+use cairndb_shared::Announced;
 
 use crate::recovery::folded::Folded;
-use crate::state::shared::Announced;
 
 /// A manifest that has been read up to some edit.
 #[derive(Debug)]

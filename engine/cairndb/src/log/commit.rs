@@ -18,8 +18,8 @@ use std::sync::Arc;
 use cairndb_base::{Error, ErrorKind, Kind, Result, SeqNo};
 use cairndb_format::batch;
 use cairndb_format::log;
-use cairndb_format::shared::LogPosition;
 use cairndb_mem::MemWriter;
+use cairndb_shared::LogPosition;
 
 pub(crate) use self::apply::Parts;
 use crate::log::payload::Payload;

@@ -20,12 +20,12 @@ use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
 use cairndb_format::table::Table;
 use cairndb_kernel::search;
+use cairndb_shared::Pin;
 
 use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::ranges::RangeMap;
 use crate::state::sections::{Orders, Section, Sections, StoredKey};
-use crate::state::shared::slot::Pin;
 
 pub(crate) mod census;
 pub(crate) mod deleted;

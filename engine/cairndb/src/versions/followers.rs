@@ -15,10 +15,9 @@ use cairndb_base::{ErrorKind, Result, SeqNo};
 use cairndb_env::sync::Mutex;
 use cairndb_env::{Dir, Env};
 use cairndb_format::name::{self, FileKind};
-use cairndb_format::shared::LogPosition;
+use cairndb_shared::{Holder, LogPosition, Shared};
 
 use crate::state::files::opener::TableOpener;
-use crate::state::shared::{Holder, Shared};
 
 /// A file that the database no longer needs, but a follower does.
 #[derive(Clone, Debug)]
@@ -101,7 +100,7 @@ impl Followers {
         if self.shared.get().is_some() || self.refused.get().is_some() {
             return Ok(());
         }
-        let opened = match Shared::open(dir, true) {
+        let opened = match Shared::create(dir, name::SHARED) {
             // Made by another user, or by another version: its followers see nothing new.
             Ok(shared) if !shared.file().is_writable() => Self::replace(dir),
             Err(error) if error.kind() == ErrorKind::FormatTooNew => Self::replace(dir),
@@ -130,16 +129,14 @@ impl Followers {
     #[cold]
     fn replace(dir: &dyn Dir) -> Result<Shared> {
         dir.unlink(name::SHARED)?;
-        Shared::open(dir, true)
+        Shared::create(dir, name::SHARED)
     }
 
     /// Announces that the log is published up to a position.
     #[inline]
     pub(crate) fn publish(&self, position: LogPosition) {
         if let Some(shared) = self.shared.get() {
-            // Release: a follower that loads the position reads the records before it.
-            let word = shared.position_word();
-            word.store(position.word(), Ordering::Release);
+            shared.publish(position);
         }
     }
 
@@ -157,7 +154,11 @@ impl Followers {
         };
         let mut announced = self.announced.lock();
         if announced.is_none_or(|before| before < (manifest, end)) {
-            shared.announce(announced.is_none(), manifest, end);
+            if announced.is_some() {
+                shared.announce(manifest, end);
+            } else {
+                shared.begin_session(manifest, end);
+            }
             *announced = Some((manifest, end));
         }
     }

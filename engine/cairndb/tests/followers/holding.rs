@@ -164,6 +164,26 @@ fn a_closed_follower_holds_nothing() {
 }
 
 #[test]
+fn a_state_that_no_writer_has_announced_can_be_held() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = options().open(dir.path()).unwrap();
+    fill(&db, 10, 1);
+    db.flush().unwrap();
+    db.close().unwrap();
+    // As in a copy, or in a database that was last written by an earlier version.
+    std::fs::remove_file(dir.path().join("SHARED")).unwrap();
+    let follower = follow(dir.path());
+    let snapshot = follower.snapshot();
+    assert!(snapshot.get(&0_u32.to_be_bytes()).unwrap().is_some());
+    assert_eq!(entries_at(&snapshot).len(), 10);
+    let db = options().open(dir.path()).unwrap();
+    replace(&db, 2);
+    replace(&db, 3);
+    assert_eq!(entries(&follower), entries(&db));
+    assert_eq!(entries_at(&snapshot).len(), 10);
+}
+
+#[test]
 fn a_checkpoint_and_a_copy_have_no_shared_memory() {
     let dir = tempfile::tempdir().unwrap();
     let db = options().open(dir.path().join("db")).unwrap();

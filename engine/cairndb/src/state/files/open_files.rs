@@ -15,8 +15,7 @@ use cairndb_base::{ErrorKind, Result};
 use cairndb_env::sync::{Mutex, RwLock};
 use cairndb_env::{Access, Dir, Mapping, ReadFile};
 use cairndb_format::missing::needed;
-
-use crate::state::shared::slot::revoked;
+use cairndb_shared::revoked;
 
 /// The open files of one database.
 #[derive(Debug)]

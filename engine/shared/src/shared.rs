@@ -1,79 +1,103 @@
-//! `Shared`: the memory in which a writer tells followers what it has done, and followers tell the
-//! writer what they need. `docs/format/shared.md` has the protocol and argues its memory order.
-//!
-//! * `slot`: what one follower needs
-
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+//! `Shared`: the memory in which a writer announces what it has done, and followers say what they
+//! need. `docs/format/shared.md` has the protocol and argues its memory order.
 
 use cairndb_base::{Error, ErrorKind, Result, SeqNo};
-use cairndb_env::{Dir, ProcessId, SharedFile, SharedWords};
-use cairndb_format::name;
-use cairndb_format::shared::{
+#[cfg(not(loom))]
+use cairndb_env::Dir;
+use cairndb_env::{ProcessId, SharedFile};
+
+#[cfg(not(loom))]
+use crate::layout::WORDS;
+use crate::layout::{
     GENERATION_WORD, LogPosition, MAGIC, MAGIC_WORD, MANIFEST_END_WORD, MANIFEST_WORD, Needs,
     POSITION_WORD, RING, SEALS_WORD, SESSION_WORD, SLOTS, SlotWords, VERSION, VERSION_WORD, VIEWS,
-    WORDS, WRITER_WORD, seal_word,
+    WRITER_WORD, seal_word,
 };
-
-pub(crate) mod slot;
+use crate::sync::{AtomicU64, Ordering, Words, fence};
 
 /// The shared memory of one database.
 #[derive(Clone, Debug)]
-pub(crate) struct Shared {
-    words: SharedWords,
+pub struct Shared {
+    words: Words,
+    /// Name of the file.
+    name: &'static str,
 }
 
 /// What the writer last announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Announced {
-    pub(crate) generation: u64,
-    pub(crate) session: u64,
-    pub(crate) manifest: u64,
-    pub(crate) manifest_end: u64,
-    pub(crate) position: LogPosition,
+pub struct Announced {
+    /// The generation, which is even.
+    pub generation: u64,
+    /// Number of the session.
+    pub session: u64,
+    /// Number of the manifest.
+    pub manifest: u64,
+    /// Length of the manifest up to the last whole edit.
+    pub manifest_end: u64,
+    /// The last published position of the log, or a later one that the manifest also covers.
+    pub position: LogPosition,
 }
 
 /// What one follower holds.
 #[derive(Clone, Debug)]
-pub(crate) struct Holder {
+pub struct Holder {
     slot: usize,
-    pub(crate) process: ProcessId,
+    /// The process that follows.
+    pub process: ProcessId,
     /// Generation since which it reads files to make a view.
     reading: Option<u64>,
-    pub(crate) views: Vec<Needs>,
+    /// What each of its views needs.
+    pub views: Vec<Needs>,
 }
 
 impl Holder {
     /// Returns whether it needs a file that no view from generation `retired` on names.
-    pub(crate) fn needs(&self, file: u64, retired: u64) -> bool {
+    pub fn needs(&self, file: u64, retired: u64) -> bool {
         self.reads_before(retired) || self.views.iter().any(|view| view.includes(file, retired))
     }
 
     /// Returns whether it began to read files before generation `retired`.
-    pub(crate) fn reads_before(&self, retired: u64) -> bool {
+    pub fn reads_before(&self, retired: u64) -> bool {
         self.reading.is_some_and(|reading| reading < retired)
     }
 
     /// Returns the oldest generation of which it needs files.
-    pub(crate) fn oldest(&self) -> Option<u64> {
+    pub fn oldest(&self) -> Option<u64> {
         let views = self.views.iter().map(|view| view.generation);
         views.chain(self.reading).min()
     }
 }
 
 #[cold]
-fn foreign() -> Error {
+fn foreign(name: &str) -> Error {
     let message = "the file was written by another version of the store; remove it while no \
                    process has the database open";
-    Error::new(ErrorKind::FormatTooNew, message).file(name::SHARED)
+    Error::new(ErrorKind::FormatTooNew, message).file(name)
 }
 
 impl Shared {
-    /// Opens the shared memory of the database in `dir`.
+    /// Opens the shared memory in the file `name` of `dir`.
     ///
     /// # Errors
     /// Those of [`Dir::open_shared`]; `FormatTooNew`.
-    pub(crate) fn open(dir: &dyn Dir, create: bool) -> Result<Shared> {
-        let words = dir.open_shared(name::SHARED, WORDS, create)?;
+    #[cfg(not(loom))]
+    pub fn open(dir: &dyn Dir, name: &'static str) -> Result<Shared> {
+        let opened = Shared::set_up(dir.open_shared(name, WORDS, false)?, name);
+        opened.map_err(|error| error.directory(dir.path()))
+    }
+
+    /// Opens the shared memory in the file `name` of `dir`, which is created if it is missing.
+    ///
+    /// # Errors
+    /// Same as [`Shared::open`].
+    #[cfg(not(loom))]
+    pub fn create(dir: &dyn Dir, name: &'static str) -> Result<Shared> {
+        let opened = Shared::set_up(dir.open_shared(name, WORDS, true)?, name);
+        opened.map_err(|error| error.directory(dir.path()))
+    }
+
+    /// Sets up the words of a file if no process has done so yet.
+    pub(crate) fn set_up(words: Words, name: &'static str) -> Result<Shared> {
         if words.file().is_writable() {
             // Several processes may do this at once, with equal values.
             let begun =
@@ -82,41 +106,48 @@ impl Shared {
                 words[VERSION_WORD].store(VERSION, Ordering::Release);
             }
         }
-        let shared = Shared { words };
+        let shared = Shared { words, name };
         let version = shared.load(VERSION_WORD);
         if shared.load(MAGIC_WORD) != MAGIC || version != VERSION && version != 0 {
-            return Err(foreign().directory(dir.path()));
+            return Err(foreign(name));
         }
         Ok(shared)
     }
 
-    fn load(&self, word: usize) -> u64 {
+    #[inline]
+    pub(crate) fn load(&self, word: usize) -> u64 {
         self.words[word].load(Ordering::Acquire)
     }
 
-    fn word(&self, word: usize) -> &AtomicU64 {
+    pub(crate) fn word(&self, word: usize) -> &AtomicU64 {
         &self.words[word]
     }
 
-    pub(crate) fn file(&self) -> &dyn SharedFile {
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Returns the open file.
+    pub fn file(&self) -> &dyn SharedFile {
         self.words.file()
     }
 
-    /// Returns the word to which the writer stores each published position of the log.
+    /// Announces that the log is published up to a position.
     #[inline]
-    pub(crate) fn position_word(&self) -> &AtomicU64 {
-        &self.words[POSITION_WORD]
+    pub fn publish(&self, position: LogPosition) {
+        // Release: a follower that loads the position reads the records before it.
+        self.words[POSITION_WORD].store(position.word(), Ordering::Release);
     }
 
     /// Returns the last published position of the log.
     #[inline]
-    pub(crate) fn position(&self) -> u64 {
+    pub fn position(&self) -> u64 {
         self.words[POSITION_WORD].load(Ordering::Acquire)
     }
 
     /// Returns the generation, which is odd while it changes.
     #[inline]
-    pub(crate) fn generation(&self) -> u64 {
+    pub fn generation(&self) -> u64 {
         self.words[GENERATION_WORD].load(Ordering::Acquire)
     }
 
@@ -124,7 +155,7 @@ impl Shared {
     ///
     /// # Errors
     /// Those of the lock.
-    pub(crate) fn become_writer(&self) -> Result<bool> {
+    pub fn become_writer(&self) -> Result<bool> {
         if !self.file().try_lock(WRITER_WORD)? {
             return Ok(false);
         }
@@ -135,7 +166,7 @@ impl Shared {
     }
 
     /// Ends what [`Shared::become_writer`] began.
-    pub(crate) fn resign(&self) {
+    pub fn resign(&self) {
         self.file().unlock(WRITER_WORD);
     }
 
@@ -143,7 +174,7 @@ impl Shared {
     ///
     /// # Errors
     /// Those of the lock.
-    pub(crate) fn has_writer(&self) -> Result<bool> {
+    pub fn has_writer(&self) -> Result<bool> {
         self.file().is_locked(WRITER_WORD)
     }
 
@@ -158,41 +189,49 @@ impl Shared {
         fence(Ordering::SeqCst);
         change();
         generation.store(odd + 1, Ordering::Release);
-        // The new generation is visible before this process looks at slots: see `Slot::begin`.
+        // The new generation is visible before this process looks at slots: see
+        // `Slot::begin_reading`.
         fence(Ordering::SeqCst);
     }
 
-    /// Announces the manifest up to `end`; the first time, begins a session.
-    pub(crate) fn announce(&self, begin: bool, manifest: u64, end: u64) {
+    /// Begins a session with the manifest up to `end`.
+    pub fn begin_session(&self, manifest: u64, end: u64) {
         self.change(|| {
-            if begin {
-                let session = self.word(SESSION_WORD);
-                session.store(session.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                self.position_word().store(0, Ordering::Relaxed);
-                self.word(SEALS_WORD).store(0, Ordering::Relaxed);
-            }
-            self.word(MANIFEST_WORD).store(manifest, Ordering::Relaxed);
-            self.word(MANIFEST_END_WORD).store(end, Ordering::Relaxed);
+            let session = self.word(SESSION_WORD);
+            session.store(session.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            self.word(POSITION_WORD).store(0, Ordering::Relaxed);
+            self.word(SEALS_WORD).store(0, Ordering::Relaxed);
+            self.store_manifest(manifest, end);
         });
     }
 
+    /// Announces the manifest up to `end`.
+    pub fn announce(&self, manifest: u64, end: u64) {
+        self.change(|| self.store_manifest(manifest, end));
+    }
+
+    fn store_manifest(&self, manifest: u64, end: u64) {
+        self.word(MANIFEST_WORD).store(manifest, Ordering::Relaxed);
+        self.word(MANIFEST_END_WORD).store(end, Ordering::Relaxed);
+    }
+
     /// Makes followers look at what is announced although nothing has changed.
-    pub(crate) fn wake(&self) {
+    pub fn wake(&self) {
         self.change(|| {});
     }
 
-    /// Ends the file: whoever has it open is told that the database is gone.
-    pub(crate) fn end(&self) {
+    /// Announces that the database was removed.
+    pub fn end(&self) {
         self.change(|| self.word(SESSION_WORD).store(u64::MAX, Ordering::Relaxed));
     }
 
     /// Returns whether the database was removed.
-    pub(crate) fn is_ended(&self) -> bool {
+    pub fn is_ended(&self) -> bool {
         self.load(SESSION_WORD) == u64::MAX
     }
 
     /// Announces that a memtable ends at `seq`.
-    pub(crate) fn announce_seal(&self, seq: SeqNo) {
+    pub fn announce_seal(&self, seq: SeqNo) {
         let count = self.word(SEALS_WORD);
         let seal = count.load(Ordering::Relaxed);
         self.word(seal_word(seal)).store(seq, Ordering::Relaxed);
@@ -201,7 +240,7 @@ impl Shared {
 
     /// Returns the seals of this session from the one with this number on, and how many there are.
     /// Old ones may be missing.
-    pub(crate) fn seals_since(&self, since: u64) -> (Vec<SeqNo>, u64) {
+    pub fn seals_since(&self, since: u64) -> (Vec<SeqNo>, u64) {
         let count = self.load(SEALS_WORD);
         let oldest = count.saturating_sub(RING).max(since);
         let seal = |seal| self.word(seal_word(seal)).load(Ordering::Relaxed);
@@ -212,7 +251,7 @@ impl Shared {
     }
 
     /// Returns what is announced; `None` while it changes, and before anything was announced.
-    pub(crate) fn announced(&self) -> Option<Announced> {
+    pub fn announced(&self) -> Option<Announced> {
         let generation = self.generation();
         let relaxed = |word| self.word(word).load(Ordering::Relaxed);
         let announced = Announced {
@@ -229,7 +268,7 @@ impl Shared {
     }
 
     /// Returns what live followers hold.
-    pub(crate) fn holders(&self) -> Vec<Holder> {
+    pub fn holders(&self) -> Vec<Holder> {
         // Pairs with the fence of a follower that begins to read: it sees the generation that this
         // process has stored, or its slot is visible here.
         fence(Ordering::SeqCst);
@@ -276,14 +315,14 @@ impl Shared {
     }
 
     /// Revokes the views of a follower up to a generation.
-    pub(crate) fn revoke(&self, holder: &Holder, generation: u64) {
+    pub fn revoke(&self, holder: &Holder, generation: u64) {
         let words = SlotWords::of(holder.slot);
         self.word(words.revoked())
             .fetch_max(generation, Ordering::SeqCst);
     }
 
     /// Returns the time at which the lease of a follower ends; `None` without a lease.
-    pub(crate) fn lease_of(&self, holder: &Holder) -> Option<u64> {
+    pub fn lease_of(&self, holder: &Holder) -> Option<u64> {
         let ends = self.load(SlotWords::of(holder.slot).lease());
         (ends > 0).then_some(ends)
     }

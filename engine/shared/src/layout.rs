@@ -1,10 +1,7 @@
-//! The layout of `SHARED`: what a writer tells followers, and what followers hold.
+//! The layout of `SHARED`: what a writer announces, and what followers hold.
 //!
 //! The words are atomic and shared by processes that may die at any moment, so this module only
 //! says where each value is and how it is encoded. `docs/format/shared.md` has the protocol.
-
-/// Number of words: 32 KiB.
-pub const WORDS: usize = 4096;
 
 /// Contents of [`MAGIC_WORD`] once the file has been set up.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"CAIRNSHR");
@@ -32,19 +29,26 @@ pub const GENERATION_WORD: usize = 9;
 /// Word of the last published sequence number.
 pub const PUBLISHED_WORD: usize = 10;
 
+// Loom tracks each word, so its models have few of them.
+
 /// First word of the ring of seals.
-const RING_AT: usize = 64;
+const RING_AT: usize = if cfg!(loom) { 11 } else { 64 };
+/// Number of words of the ring.
+const RING_WORDS: usize = if cfg!(loom) { 2 } else { 64 };
 /// Number of seals in the ring.
-pub const RING: u64 = 64;
+pub const RING: u64 = RING_WORDS as u64;
 
 /// First word of the slots.
-const SLOTS_AT: usize = 128;
+const SLOTS_AT: usize = RING_AT + RING_WORDS;
 /// Number of words of a slot.
-const SLOT: usize = 32;
+const SLOT: usize = 8 + 2 * VIEWS;
 /// Number of slots.
-pub const SLOTS: usize = (WORDS - SLOTS_AT) / SLOT;
+pub const SLOTS: usize = if cfg!(loom) { 1 } else { 124 };
 /// Number of views in a slot.
-pub const VIEWS: usize = 12;
+pub const VIEWS: usize = if cfg!(loom) { 2 } else { 12 };
+
+/// Number of words: 32 KiB.
+pub const WORDS: usize = SLOTS_AT + SLOTS * SLOT;
 
 /// Returns the word of the seal with this number.
 pub fn seal_word(seal: u64) -> usize {
@@ -54,7 +58,7 @@ pub fn seal_word(seal: u64) -> usize {
 /// The words of one slot.
 ///
 /// ```
-/// use cairndb_format::shared::{SLOTS, SlotWords, WORDS};
+/// use cairndb_shared::layout::{SLOTS, SlotWords, WORDS};
 /// let last = SlotWords::of(SLOTS - 1);
 /// assert!(last.view(11).1 < WORDS);
 /// ```

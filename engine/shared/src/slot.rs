@@ -5,14 +5,12 @@
 //! until its last reader is gone. The writer removes a file only if no slot needs it.
 
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
 
 use cairndb_base::{Error, ErrorKind, Result};
-use cairndb_env::sync::Mutex;
-use cairndb_format::name;
-use cairndb_format::shared::{Needs, SLOTS, SlotWords, VIEWS};
 
-use crate::state::shared::Shared;
+use crate::layout::{Needs, SLOTS, SlotWords, VIEWS};
+use crate::shared::Shared;
+use crate::sync::{Mutex, Ordering, fence};
 
 /// A view in the slot.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +22,7 @@ struct Held {
 
 /// The slot of one follower. Dropping it frees it; so does the end of the process.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub struct Slot {
     shared: Shared,
     words: SlotWords,
     views: Mutex<[Option<Held>; VIEWS]>,
@@ -32,14 +30,15 @@ pub(crate) struct Slot {
 
 /// Keeps the files of a version as long as the writer allows.
 #[derive(Debug)]
-pub(crate) struct Pin {
+pub struct Pin {
     slot: Option<Arc<Slot>>,
     index: usize,
     generation: u64,
 }
 
+/// Returns the error of a view whose files the writer has removed.
 #[cold]
-pub(crate) fn revoked() -> Error {
+pub fn revoked() -> Error {
     Error::new(
         ErrorKind::Revoked,
         "the process that writes has removed files of this view; take a new snapshot or cursor",
@@ -51,7 +50,7 @@ impl Slot {
     ///
     /// # Errors
     /// `Locked` if every slot is taken; those of the lock.
-    pub(crate) fn take(shared: &Shared) -> Result<Option<Arc<Slot>>> {
+    pub fn take(shared: &Shared) -> Result<Option<Arc<Slot>>> {
         let file = shared.file();
         if !file.is_writable() {
             return Ok(None);
@@ -90,42 +89,53 @@ impl Slot {
             ErrorKind::Locked,
             "there are too many followers of this database; close some",
         )
-        .file(name::SHARED)
+        .file(shared.name())
         .expected(format_args!("at most {SLOTS}")))
     }
 
-    /// Holds everything from now on, until [`Slot::end_reading`]. Returns the generation.
-    pub(crate) fn begin_reading(&self) -> u64 {
+    /// Holds everything from now on, until [`Slot::end_reading`]. Returns the generation since
+    /// which it does, at least 1: 0 means that nothing is held.
+    pub fn begin_reading(&self) -> u64 {
         let reading = self.shared.word(self.words.reading());
         loop {
             let generation = self.shared.generation();
-            // At least 1: 0 means that nothing is held.
-            reading.store(generation.max(1), Ordering::Release);
+            let held = generation.max(1);
+            reading.store(held, Ordering::Release);
             // Either the writer sees this slot before it removes a file, or this process sees the
             // generation without the file.
             fence(Ordering::SeqCst);
             if self.shared.generation() == generation {
-                return generation;
+                return held;
             }
         }
     }
 
     /// Holds only the views from now on.
-    pub(crate) fn end_reading(&self) {
+    pub fn end_reading(&self) {
         self.shared
             .word(self.words.reading())
             .store(0, Ordering::Release);
     }
 
     /// Renews the lease until this time.
-    pub(crate) fn lease_until(&self, ns: u64) {
+    pub fn lease_until(&self, ns: u64) {
         self.shared
             .word(self.words.lease())
             .store(ns, Ordering::Relaxed);
     }
 
+    /// Returns whether the writer has revoked what was held since [`Slot::begin_reading`] returned
+    /// `reading`. Called after the view is pinned, which may be of a later generation.
+    pub fn is_revoked_since(&self, reading: u64) -> bool {
+        // Either the writer sees the pin before it removes a file, or this process sees that the
+        // writer has revoked what it held before.
+        fence(Ordering::SeqCst);
+        self.revoked() >= reading
+    }
+
     /// Returns the generation up to which everything is revoked.
-    pub(crate) fn revoked(&self) -> u64 {
+    #[inline]
+    pub fn revoked(&self) -> u64 {
         self.shared.load(self.words.revoked())
     }
 
@@ -178,7 +188,7 @@ impl Drop for Slot {
 
 impl Pin {
     /// Holds the files that a view of this generation names. Without a slot, nothing is held.
-    pub(crate) fn new(slot: Option<&Arc<Slot>>, needs: Needs) -> Pin {
+    pub fn new(slot: Option<&Arc<Slot>>, needs: Needs) -> Pin {
         Pin {
             index: slot.map_or(0, |slot| slot.add(needs)),
             slot: slot.map(Arc::clone),
@@ -187,7 +197,8 @@ impl Pin {
     }
 
     /// Returns whether the writer has removed files of the view, or may do so.
-    pub(crate) fn is_revoked(&self) -> bool {
+    #[inline]
+    pub fn is_revoked(&self) -> bool {
         let slot = self.slot.as_ref();
         slot.is_some_and(|slot| self.generation <= slot.revoked())
     }
@@ -196,7 +207,8 @@ impl Pin {
     ///
     /// # Errors
     /// `Revoked`.
-    pub(crate) fn check(&self) -> Result<()> {
+    #[inline]
+    pub fn check(&self) -> Result<()> {
         if self.is_revoked() {
             Err(revoked())
         } else {
@@ -210,5 +222,35 @@ impl Drop for Pin {
         if let Some(slot) = &self.slot {
             slot.remove(self.index);
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use cairndb_env::implement::SharedHeap;
+
+    use super::*;
+    use crate::layout::WORDS;
+
+    #[test]
+    fn a_view_of_the_time_before_the_first_announcement_is_held() -> Result<()> {
+        let file = SharedHeap::new(WORDS);
+        let [writer, follower] = [1, 2].map(|process| Shared::set_up(file.open(process), "SHARED"));
+        let (writer, follower) = (writer?, follower?);
+        let slot = Slot::take(&follower)?.expect("the words are writable");
+        let needs = Needs {
+            generation: slot.begin_reading(),
+            next_file: 6,
+        };
+        let pin = Pin::new(Some(&slot), needs);
+        slot.end_reading();
+        pin.check()?;
+        writer.begin_session(1, 10);
+        let retired = writer.generation();
+        assert!(writer.holders()[0].needs(5, retired));
+        assert!(!writer.holders()[0].needs(6, retired));
+        drop(pin);
+        assert!(writer.holders().is_empty());
+        Ok(())
     }
 }
