@@ -17,6 +17,8 @@ mod shared;
 mod slot;
 mod sync;
 
+#[cfg(all(test, not(loom)))]
+mod golden;
 #[cfg(test)]
 #[cfg(loom)]
 mod loom_models;

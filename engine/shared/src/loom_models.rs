@@ -2,8 +2,8 @@
 //! and every reordering that C11 atomics allow.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test -p cairndb-shared --lib`. The protocol is the code
-//! that runs; the models add what a file system does: a file exists or was removed. Manifest 1 names
-//! the file [`FILE`], manifest 2 does not.
+//! that runs; the models add what a file system does: a file exists or was removed. Manifest 1
+//! names the file [`FILE`], manifest 2 does not.
 //!
 //! A writer stores a generation and loads slots, while a follower stores its slot and loads the
 //! generation. That this cannot miss both rests on `SeqCst` fences only, which loom orders totally.

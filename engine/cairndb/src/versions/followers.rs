@@ -7,6 +7,7 @@
 //!
 //! Threads: any. The mutex of what is set aside is taken within the sweeper's.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -38,6 +39,48 @@ impl KeptFile {
         } else {
             holder.needs(self.number, self.retired)
         }
+    }
+}
+
+/// What followers need of obsolete files. The slots are looked at once, when the first file is.
+pub(crate) struct FileNeeds<'f> {
+    followers: &'f Followers,
+    /// The generation, and what followers hold.
+    found: OnceCell<(u64, Vec<Holder>)>,
+}
+
+impl FileNeeds<'_> {
+    /// Returns whether a follower needs the file `name`, which the database does not, and if so
+    /// keeps it for now.
+    pub(crate) fn keep(&self, name: &str) -> bool {
+        let followers = self.followers;
+        let Some(shared) = followers.shared.get() else {
+            return false;
+        };
+        let (number, is_log) = match FileKind::parse(name) {
+            Some(FileKind::Table(number) | FileKind::Value(number)) => (number.0, false),
+            Some(FileKind::Log(number)) => (number.0, true),
+            _ => return false,
+        };
+        let look = || (shared.generation(), shared.holders());
+        let (retired, holders) = self.found.get_or_init(look);
+        let mut file = KeptFile {
+            name: name.to_owned(),
+            number,
+            is_log,
+            bytes: 0,
+            retired: *retired,
+        };
+        if !holders.iter().any(|holder| file.is_needed_by(holder)) {
+            return false;
+        }
+        let found = followers.opener.files.dir.size_of(name);
+        file.bytes = found.ok().flatten().unwrap_or(0);
+        followers
+            .kept_bytes
+            .fetch_add(file.bytes, Ordering::Relaxed);
+        followers.kept.lock().push(file);
+        true
     }
 }
 
@@ -178,33 +221,12 @@ impl Followers {
         holders.any(|holder| holder.reads_before(retired))
     }
 
-    /// Returns whether a follower needs the file `name`, which the database does not, and if so
-    /// keeps it for now.
-    pub(crate) fn keeps(&self, name: &str) -> bool {
-        let Some(shared) = self.shared.get() else {
-            return false;
-        };
-        let kind = FileKind::parse(name);
-        let (number, is_log) = match kind {
-            Some(FileKind::Table(number) | FileKind::Value(number)) => (number.0, false),
-            Some(FileKind::Log(number)) => (number.0, true),
-            _ => return false,
-        };
-        let mut file = KeptFile {
-            name: name.to_owned(),
-            number,
-            is_log,
-            bytes: 0,
-            retired: shared.generation(),
-        };
-        if !shared.holders().iter().any(|it| file.is_needed_by(it)) {
-            return false;
+    /// Returns what followers need of files that were obsolete before the call.
+    pub(crate) fn needs(&self) -> FileNeeds<'_> {
+        FileNeeds {
+            followers: self,
+            found: OnceCell::new(),
         }
-        let found = self.opener.files.dir.size_of(name);
-        file.bytes = found.ok().flatten().unwrap_or(0);
-        self.kept_bytes.fetch_add(file.bytes, Ordering::Relaxed);
-        self.kept.lock().push(file);
-        true
     }
 
     /// Returns the number of bytes of the files that only followers keep.

@@ -77,9 +77,10 @@ impl Sweeper {
         }
         // A file that cannot be unlinked now is removed at the next open.
         let unlink = |name: &str| self.dir.unlink(name).is_ok();
-        let any = self.reaper.reap(more, |obsolete| {
-            !self.followers.keeps(obsolete) && unlink(obsolete)
-        });
+        let needs = self.followers.needs();
+        let any = self
+            .reaper
+            .reap(more, |obsolete| !needs.keep(obsolete) && unlink(obsolete));
         let free = self.followers.take_free(full_disk);
         let unlinked = free.iter().filter(|name| unlink(name)).count();
         self.reaper.note_unlinked(unlinked);
