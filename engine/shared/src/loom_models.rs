@@ -155,6 +155,31 @@ fn loom_a_file_stays_while_a_reader_may_open_it() {
     });
 }
 
+/// A database whose manifest a follower reads without an announcement, as it does when it opens.
+struct Unannounced {
+    world: World,
+    manifest: AtomicU64,
+}
+
+#[test]
+fn loom_a_file_stays_while_the_manifest_on_disk_names_it() {
+    let start = || Unannounced {
+        world: World::new(),
+        manifest: AtomicU64::new(1),
+    };
+    let writer = |at: &Unannounced| {
+        at.manifest.store(2, Ordering::Relaxed);
+        at.world.remove_unneeded(at.world.retire());
+    };
+    model(6, start, writer, |at| {
+        at.world.slot().begin_reading();
+        if at.manifest.load(Ordering::Relaxed) == 1 {
+            at.world.use_file();
+        }
+        at.world.slot().end_reading();
+    });
+}
+
 #[test]
 fn loom_a_file_stays_while_a_view_names_it() {
     let writer = |world: &World| {
@@ -177,7 +202,7 @@ fn loom_a_file_stays_while_one_view_replaces_another() {
         world.writer.announce(1, 11);
         world.remove_unneeded(world.retire());
     };
-    model(4, World::new, writer, |world| {
+    model(3, World::new, writer, |world| {
         let old = world.view(world.slot());
         let new = world.view(world.slot());
         drop(old);
@@ -190,7 +215,7 @@ fn loom_a_file_stays_while_one_view_replaces_another() {
 #[test]
 fn loom_a_slot_holds_from_its_first_view_on() {
     let writer = |world: &World| world.remove_unneeded(world.retire());
-    model(3, World::without_slot, writer, |world| {
+    model(2, World::without_slot, writer, |world| {
         // The second time, the words are those that the first follower has left.
         for _ in 0..2 {
             let slot = world.take_slot();

@@ -151,6 +151,13 @@ impl Shared {
         self.words[GENERATION_WORD].load(Ordering::Acquire)
     }
 
+    /// Returns whether nothing was announced since the generation was loaded, after everything that
+    /// the caller has read in between.
+    pub fn is_still(&self, generation: u64) -> bool {
+        fence(Ordering::Acquire);
+        self.generation() == generation
+    }
+
     /// Makes this process the one that announces. Returns `false` if another one is.
     ///
     /// # Errors

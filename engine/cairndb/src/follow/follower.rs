@@ -256,7 +256,7 @@ impl Follower {
         if same_files && tail.log.continues_to(position) {
             self.read_log(tail, position, generation)?;
             // A segment that was recycled while it was read was retired before.
-            if self.shared.generation() != generation {
+            if !self.shared.is_still(generation) {
                 return self.follow_files(tail);
             }
             self.publish(tail, position, generation);
@@ -307,7 +307,7 @@ impl Follower {
         });
         // Without a slot, nothing was held: only an unchanged generation proves that all of it was
         // there.
-        let changed = self.slot.is_none() && self.shared.generation() != announced.generation;
+        let changed = self.slot.is_none() && !self.shared.is_still(announced.generation);
         if is_revoked || changed {
             return Err(revoked());
         }
