@@ -325,7 +325,7 @@ fn read_point(core: &Core, section: Section, at: At<'_>) -> ReadPoint {
 fn settled_read_point(core: &Core, section: Section, at: At<'_>) -> ReadPoint {
     loop {
         let (view, newest) = match at.and_then(Moment::views) {
-            Some(views) => (Guard::from_inner(Arc::clone(&views[section])), 0),
+            Some(views) => held_view(&views[section]),
             None => consistent_read_point(core, section),
         };
         let seq = at.map_or(newest, |moment| moment.seq);
@@ -342,16 +342,39 @@ fn settled_read_point(core: &Core, section: Section, at: At<'_>) -> ReadPoint {
     }
 }
 
+/// Returns a view that a snapshot holds, which is read at the snapshot's number.
+#[cold]
+#[inline(never)]
+fn held_view(view: &Arc<View>) -> (Guard<Arc<View>>, SeqNo) {
+    (Guard::from_inner(Arc::clone(view)), 0)
+}
+
 /// Returns a cursor over the section of a keyspace. If the read cannot begin, its moves report
 /// that.
 pub(crate) fn view_cursor(core: &Core, space: Space<'_>, at: At<'_>) -> ViewCursor {
-    let begun = core.before_read(at);
-    let ReadPoint { view, seq, ranges } = settled_read_point(core, section_of(space), at);
-    let view = match begun {
-        Ok(()) => view,
-        Err(error) => Guard::from_inner(Arc::new(view.failing(error))),
+    let section = section_of(space);
+    let point = if core.base.health.is_plain() {
+        settled_read_point(core, section, at)
+    } else {
+        prepared_read_point(core, section, at)
     };
+    let ReadPoint { view, seq, ranges } = point;
     ViewCursor::new(ViewRef::new(view), seq, ranges)
+}
+
+/// Returns where the read of a cursor begins, if that has to be prepared.
+#[cold]
+#[inline(never)]
+fn prepared_read_point(core: &Core, section: Section, at: At<'_>) -> ReadPoint {
+    let begun = core.before_read(at);
+    let point = settled_read_point(core, section, at);
+    match begun {
+        Ok(()) => point,
+        Err(error) => ReadPoint {
+            view: Guard::from_inner(Arc::new(point.view.failing(error))),
+            ..point
+        },
+    }
 }
 
 pub(crate) fn contains(core: &Core, space: Space<'_>, key: &[u8], at: At<'_>) -> Result<bool> {

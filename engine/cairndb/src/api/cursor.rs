@@ -146,7 +146,17 @@ impl Cursor {
     }
 
     /// Like [`Cursor::check_read`], and checks that a follower's view is not revoked.
+    #[inline]
     fn check_view(&mut self) -> Result<()> {
+        if self.inner.view().readers.health.is_plain() {
+            return Ok(());
+        }
+        self.check_followed_view()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn check_followed_view(&mut self) -> Result<()> {
         self.check_read()?;
         let held = self.inner.view().check_pin();
         if held.is_err() {

@@ -94,6 +94,7 @@ impl Core {
         self.begin_read(at)
     }
 
+    #[cold]
     #[inline(never)]
     fn begin_read(&self, at: At<'_>) -> Result<()> {
         self.base.health.check_read()?;
