@@ -26,8 +26,6 @@ pub const SEALS_WORD: usize = 6;
 pub const POSITION_WORD: usize = 8;
 /// Word of the generation.
 pub const GENERATION_WORD: usize = 9;
-/// Word of the last published sequence number.
-pub const PUBLISHED_WORD: usize = 10;
 
 // Loom tracks each word, so its models have few of them.
 

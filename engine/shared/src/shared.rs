@@ -274,6 +274,30 @@ impl Shared {
         (stable && announced.session > 0).then_some(announced)
     }
 
+    /// Returns the oldest generation since which a live follower reads files to make a view.
+    pub fn oldest_reading(&self) -> Option<u64> {
+        fence(Ordering::SeqCst);
+        let reading = (0..SLOTS).filter_map(|slot| {
+            let words = SlotWords::of(slot);
+            let reading = self.load(words.reading());
+            let holds = reading > self.load(words.revoked()) && self.is_alive(words);
+            holds.then_some(reading)
+        });
+        reading.min()
+    }
+
+    /// Returns whether the process of a slot that is in use has not ended.
+    fn is_alive(&self, words: SlotWords) -> bool {
+        let process = ProcessId {
+            number: self.load(words.process()),
+            namespace: self.load(words.namespace()),
+            started: self.load(words.started()),
+        };
+        // A lock that cannot be examined counts as held.
+        let locked = self.file().is_locked(words.process()).unwrap_or(true);
+        process.number != 0 && locked && !self.file().has_ended(process)
+    }
+
     /// Returns what live followers hold.
     pub fn holders(&self) -> Vec<Holder> {
         // Pairs with the fence of a follower that begins to read: it sees the generation that this
@@ -310,9 +334,7 @@ impl Shared {
         if reading.is_none() && views.is_empty() {
             return None;
         }
-        // A lock that cannot be examined counts as held.
-        let alive = self.file().is_locked(words.process()).unwrap_or(true)
-            && !self.file().has_ended(process);
+        let alive = self.is_alive(words);
         alive.then_some(Holder {
             slot,
             process,

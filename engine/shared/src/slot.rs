@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_env::Origin;
 
 use crate::layout::{Needs, SLOTS, SlotWords, VIEWS};
 use crate::shared::Shared;
@@ -26,6 +27,8 @@ pub struct Slot {
     shared: Shared,
     words: SlotWords,
     views: Mutex<[Option<Held>; VIEWS]>,
+    /// The process that took it. A forked child shares the words, and must not change them.
+    origin: Origin,
 }
 
 /// Keeps the files of a version as long as the writer allows.
@@ -83,6 +86,7 @@ impl Slot {
                 shared: shared.clone(),
                 words,
                 views: Mutex::new([None; VIEWS]),
+                origin: Origin::here(),
             })));
         }
         Err(Error::new(
@@ -165,6 +169,9 @@ impl Slot {
     }
 
     fn remove(&self, at: usize) {
+        if !self.origin.is_here() {
+            return;
+        }
         let mut views = self.views.lock();
         let held = views[at].as_mut().expect("a pin is dropped once");
         held.count -= 1;
@@ -178,6 +185,9 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
+        if !self.origin.is_here() {
+            return;
+        }
         self.end_reading();
         self.shared
             .word(self.words.process())

@@ -6,9 +6,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cairndb_base::{Error, ErrorKind, PageCache, Result};
-use cairndb_env::{Dir, Env};
+use cairndb_env::sync::{Condvar, Mutex};
+use cairndb_env::{Background, Dir, Env};
 use cairndb_format::manifest::read_current;
 use cairndb_format::name;
 use cairndb_mem::ClockCache;
@@ -31,6 +33,9 @@ use crate::state::sections::Sections;
 /// Number of attempts to read files that a writer is changing.
 const TRIES: usize = 20;
 
+/// The pause between them.
+const PAUSE: Duration = Duration::from_millis(2);
+
 impl Core {
     /// Opens the database at `path` to follow it.
     pub(super) fn open_follower(options: &Options, path: &Path) -> Result<Arc<Core>> {
@@ -43,9 +48,10 @@ impl Core {
         let slot = Slot::take(&shared)?;
         let mut tried = 1;
         loop {
+            let generation = shared.generation();
             let followable = Followable {
                 position: shared.position(),
-                generation: shared.generation(),
+                generation,
                 shared: shared.clone(),
                 slot: slot.clone(),
                 manual: options.following.manual_refresh,
@@ -56,7 +62,10 @@ impl Core {
                 slot.end_reading();
             }
             match opened {
-                Err(error) if tried < TRIES && may_change(&error, &shared) => tried += 1,
+                Err(error) if tried < TRIES && may_change(&error, &shared, generation) => {
+                    tried += 1;
+                    pause(&*env);
+                }
                 opened => return opened,
             }
         }
@@ -78,6 +87,9 @@ impl Core {
         let settings = settings(options, budget, &opener);
         let is_live = followable.shared.has_writer()? && followable.shared.announced().is_some();
         let slot = followable.slot.clone();
+        if let Some(slot) = &slot {
+            let _ = opener.files.slot.set(Arc::clone(slot));
+        }
         let recovered = if is_live {
             // The first refresh reads everything.
             Recovered::nothing()
@@ -107,6 +119,7 @@ impl Core {
         core.base.versions.note_first_view();
         let follower = Follower::new(&core.base, followable);
         let follower = core.follower.insert(follower);
+        follower.renew_lease();
         if is_live {
             follower.read_all()?;
         } else if follower.generation() != generation {
@@ -139,15 +152,25 @@ fn recovered_without_writer(
     Ok(recovered)
 }
 
-/// Returns whether an error may be due to a writer that is changing the files.
-fn may_change(error: &Error, shared: &Shared) -> bool {
+/// Lets a writer go on.
+fn pause(env: &dyn Env) {
+    if env.background() == Background::Threads {
+        let (paused, never) = (Mutex::new(()), Condvar::new());
+        never.wait_for(&mut paused.lock(), PAUSE);
+    }
+}
+
+/// Returns whether an error may be due to a writer that is changing the files, or has since the
+/// generation was loaded.
+fn may_change(error: &Error, shared: &Shared, generation: u64) -> bool {
     let changing = [
         ErrorKind::Corruption,
         ErrorKind::NotFound,
         ErrorKind::Locked,
         ErrorKind::Revoked,
     ];
-    changing.contains(&error.kind()) && shared.has_writer().unwrap_or(true)
+    let changed = shared.generation() != generation || shared.has_writer().unwrap_or(true);
+    changing.contains(&error.kind()) && changed
 }
 
 impl Recovered {

@@ -16,9 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use cairndb_base::{Error, ErrorKind, FileNumber, Result, SeqNo, watch};
+use cairndb_base::{Error, ErrorKind, FileNumber, Result};
 use cairndb_env::sync::{Condvar, Mutex};
-use cairndb_env::{Dir, LockState};
 use cairndb_format::name;
 use cairndb_shared::{Announced, LogPosition, Needs, Pin, Shared, Slot, revoked};
 
@@ -31,9 +30,17 @@ use crate::state::sections::Section;
 use crate::state::version::Version;
 use crate::versions::base::{Base, nanos};
 
+mod asked;
+
+pub(crate) use self::asked::check_writer;
+
 /// Number of attempts to read files that the writer is changing. A follower with a slot needs one;
 /// without a slot each file may be gone before it is opened.
 const TRIES: u32 = 12;
+
+/// How long a read waits for a writer that is in the middle of an announcement, which takes
+/// nanoseconds unless the process is stopped.
+const ANNOUNCEMENT: Duration = Duration::from_secs(2);
 
 /// The first and the longest pause between attempts, and between looks for a write.
 const PAUSE_MIN: Duration = Duration::from_micros(20);
@@ -51,6 +58,8 @@ struct Tail {
     followed: Followed,
     /// Number of seals of the session that were taken.
     seals: u64,
+    /// Whether nothing was read yet.
+    is_empty: bool,
 }
 
 pub(crate) struct Follower {
@@ -81,19 +90,6 @@ pub(crate) struct Followable {
     pub(crate) lease: Option<Duration>,
 }
 
-/// Returns an error if the process that writes does not inform followers.
-///
-/// # Errors
-/// `NotSupported`; those of [`Dir::lock_state`].
-pub(crate) fn check_writer(dir: &dyn Dir) -> Result<()> {
-    if dir.lock_state(name::LOCK)? == LockState::Silent {
-        let message = "an older version of the store has the database open for writing, and does \
-                       not inform followers; close it there";
-        return Err(Error::new(ErrorKind::NotSupported, message).file(name::LOCK));
-    }
-    Ok(())
-}
-
 impl Follower {
     /// Returns a follower that shows what `base` was opened with.
     pub(crate) fn new(base: &Arc<Base>, found: Followable) -> Follower {
@@ -106,6 +102,7 @@ impl Follower {
                 log: LogTail::default(),
                 followed: Followed::new(0, base.settings.budget.memtable, orders),
                 seals: 0,
+                is_empty: false,
             }),
             base: Arc::clone(base),
             shared: found.shared,
@@ -126,6 +123,7 @@ impl Follower {
     pub(crate) fn read_all(&self) -> Result<()> {
         // No generation is odd while its files are read.
         self.seen_generation.store(1, Ordering::Relaxed);
+        self.tail.lock().is_empty = true;
         self.refresh()
     }
 
@@ -165,15 +163,6 @@ impl Follower {
         view.version.pin.as_ref().map_or(Ok(()), |pin| pin.check())
     }
 
-    /// Like [`Follower::refresh`], and checks that the writer informs followers.
-    ///
-    /// # Errors
-    /// `NotSupported` if it does not; those of [`Follower::refresh`].
-    pub(crate) fn refresh_now(&self) -> Result<()> {
-        check_writer(&*self.base.dir)?;
-        self.refresh()
-    }
-
     /// Makes the newest view have everything that was published before the call.
     ///
     /// # Errors
@@ -185,6 +174,7 @@ impl Follower {
         self.base.origin.check()?;
         let mut tail = self.tail.lock();
         let mut pause = PAUSE_MIN;
+        let end = self.base.env.now_ns().saturating_add(nanos(ANNOUNCEMENT));
         for tried in 1.. {
             // Also if nothing is new, or a wait would outlive the handle.
             self.base.health.check_read()?;
@@ -195,7 +185,7 @@ impl Follower {
             self.end_reading();
             match caught {
                 Ok(()) => break,
-                Err(error) if tried < TRIES && self.may_succeed(&error) => {
+                Err(error) if self.may_succeed(&error, tried < TRIES, end) => {
                     // Whatever was read in part is read again.
                     tail.manifest = None;
                     self.pause(&mut pause);
@@ -203,27 +193,35 @@ impl Follower {
                 Err(error) => return Err(self.explained(error)),
             }
         }
-        if let (Some(slot), Some(lease)) = (&self.slot, self.lease_ns) {
-            slot.lease_until(self.base.env.now_ns().saturating_add(lease));
-        }
+        self.renew_lease();
         Ok(())
     }
 
+    /// Begins the lease again.
+    pub(crate) fn renew_lease(&self) {
+        if let (Some(slot), Some(lease)) = (&self.slot, self.lease_ns) {
+            slot.lease_until(self.base.env.now_ns().saturating_add(lease));
+        }
+    }
+
     /// Returns whether another attempt may succeed after an error: the files were changing.
-    fn may_succeed(&self, error: &Error) -> bool {
+    fn may_succeed(&self, error: &Error, has_tries: bool, end: u64) -> bool {
+        let waits = error.kind() == ErrorKind::Locked && !self.base.is_over(Some(end));
         let changing = [
             ErrorKind::Corruption,
             ErrorKind::NotFound,
             ErrorKind::Revoked,
-            ErrorKind::Locked,
         ];
-        changing.contains(&error.kind()) && !self.shared.is_ended()
+        let changing = has_tries && changing.contains(&error.kind());
+        let waits = waits && (has_tries || !self.base.stepped());
+        (waits || changing) && !self.shared.is_ended()
     }
 
     /// Without a slot, files that are missing were removed by the writer.
     #[cold]
     fn explained(&self, error: Error) -> Error {
-        if self.slot.is_none() && error.kind() != ErrorKind::Io {
+        let missing = [ErrorKind::Corruption, ErrorKind::NotFound].contains(&error.kind());
+        if self.slot.is_none() && missing {
             return revoked().source_error(error);
         }
         error
@@ -268,8 +266,9 @@ impl Follower {
     /// Makes a view of the files that the writer has announced.
     fn follow_files(&self, tail: &mut Tail) -> Result<()> {
         let reading = self.slot.as_ref().map(|slot| slot.begin_reading());
+        let (position, generation) = (self.shared.position(), self.shared.generation());
         let Some(announced) = self.shared.announced() else {
-            return self.wait_for_writer(tail);
+            return self.keep_last_state(tail, position, generation);
         };
         let dir = &*self.base.dir;
         if tail.session != announced.session {
@@ -289,9 +288,12 @@ impl Follower {
         folded.keyspaces.update(&self.base.keyspaces)?;
         let continues = continues && tail.log.is_among(&folded.segments);
         let orders = &self.base.opener.orders;
+        let version = self.version(&mut manifest, &announced)?;
         if continues {
-            // The records up to here go into memtables that the old view has, too.
+            // The records up to here go into memtables that the old view has, too, and may point to
+            // new value files.
             self.read_segments(tail, &manifest, announced.position)?;
+            self.add_values(tail, &version);
             self.show_memtables(tail);
         } else {
             let capacity = self.base.settings.budget.memtable;
@@ -300,7 +302,6 @@ impl Follower {
             tail.log = LogTail::default();
             self.read_segments(tail, &manifest, announced.position)?;
         }
-        let version = self.version(&mut manifest, &announced)?;
         let is_revoked = reading.is_some_and(|reading| {
             let slot = self.slot.as_ref();
             slot.is_some_and(|slot| slot.is_revoked_since(reading))
@@ -312,6 +313,7 @@ impl Follower {
             return Err(revoked());
         }
         tail.followed.drop_until(manifest.folded.last_seq, orders)?;
+        tail.is_empty = false;
         self.install(tail, version);
         tail.manifest = Some(manifest);
         tail.generation = announced.generation;
@@ -319,15 +321,17 @@ impl Follower {
         Ok(())
     }
 
-    /// Nothing is announced: a writer is doing it, or died while it did, or there was none yet.
-    fn wait_for_writer(&self, tail: &mut Tail) -> Result<()> {
-        if self.shared.has_writer()? {
-            let message = "the process that writes is about to announce a change";
+    /// Nothing is announced: a writer is doing it, or died while it did, or there was none yet. The
+    /// words were loaded before this was found out.
+    fn keep_last_state(&self, tail: &mut Tail, position: u64, generation: u64) -> Result<()> {
+        let is_stable = generation.is_multiple_of(2) && generation > 0;
+        if is_stable || tail.is_empty || self.shared.has_writer()? {
+            let message = "the process that writes is about to announce a change; try again";
             return Err(Error::new(ErrorKind::Locked, message).file(name::SHARED));
         }
         // The last state stays until another writer announces something.
-        let (position, generation) = (self.shared.position(), self.shared.generation());
         tail.generation = generation;
+        tail.manifest = None;
         self.note_seen(position, generation);
         Ok(())
     }
@@ -393,6 +397,18 @@ impl Follower {
         Ok(version)
     }
 
+    /// Adds the value files of `version` to the version that readers have.
+    fn add_values(&self, tail: &mut Tail, version: &Version) {
+        let mut state = self.base.versions.lock();
+        if !Arc::ptr_eq(&state.version.values, &version.values) {
+            state.version = Arc::new(Version {
+                values: Arc::clone(&version.values),
+                ..(*state.version).clone()
+            });
+            tail.followed.is_new = true;
+        }
+    }
+
     /// Publishes a view if memtables were added, and informs readers of deleted ranges.
     fn show_memtables(&self, tail: &mut Tail) {
         let followed = &mut tail.followed;
@@ -444,37 +460,6 @@ impl Follower {
     fn note_seen(&self, position: u64, generation: u64) {
         self.seen_generation.store(generation, Ordering::Release);
         self.seen_position.store(position, Ordering::Release);
-    }
-
-    /// Waits until the state has everything up to `seq`, at most for `limit`. Returns whether it
-    /// has.
-    ///
-    /// # Errors
-    /// Those of [`Follower::refresh`]; `Interrupted`.
-    pub(crate) fn wait_for(&self, seq: SeqNo, limit: Duration) -> Result<bool> {
-        let end = self.base.env.now_ns().saturating_add(nanos(limit));
-        let mut pause = PAUSE_MIN;
-        loop {
-            self.refresh()?;
-            if self.base.versions.published() >= seq {
-                return Ok(true);
-            }
-            watch::check()?;
-            if self.base.is_over(Some(end)) || self.base.stepped() {
-                return Ok(false);
-            }
-            check_writer(&*self.base.dir)?;
-            self.pause(&mut pause);
-        }
-    }
-
-    /// Returns whether a process has the database open for writing.
-    ///
-    /// # Errors
-    /// `NotSupported` if it is of a version that does not inform followers; `Io`.
-    pub(crate) fn has_writer(&self) -> Result<bool> {
-        check_writer(&*self.base.dir)?;
-        Ok(self.base.dir.lock_state(name::LOCK)? == LockState::Exclusive)
     }
 }
 

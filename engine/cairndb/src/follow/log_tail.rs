@@ -145,6 +145,9 @@ impl LogTail {
         let Some(last) = last.copied() else {
             return Ok(());
         };
+        if last < begun {
+            return Err(changed(&name::log(FileNumber(live[&last].file)), 0));
+        }
         let mut numbers = live
             .range(begun..=last)
             .map(|(_, record)| record)

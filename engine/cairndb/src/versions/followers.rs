@@ -144,9 +144,14 @@ impl Followers {
             return Ok(());
         }
         let opened = match Shared::create(dir, name::SHARED) {
-            // Made by another user, or by another version: its followers see nothing new.
-            Ok(shared) if !shared.file().is_writable() => Self::replace(dir),
-            Err(error) if error.kind() == ErrorKind::FormatTooNew => Self::replace(dir),
+            // Made by another user, or by another version, or left by an interrupted `destroy`:
+            // followers that have it open notice that it lost its name.
+            Ok(shared) if !shared.file().is_writable() || shared.is_ended() => Self::replace(dir),
+            Err(error)
+                if [ErrorKind::FormatTooNew, ErrorKind::ReadOnly].contains(&error.kind()) =>
+            {
+                Self::replace(dir)
+            }
             opened => opened,
         };
         let shared = match opened {
@@ -212,13 +217,10 @@ impl Followers {
         self.shared.get().map_or(0, Shared::generation)
     }
 
-    /// Returns whether a follower may be reading a log segment that was retired in this generation.
-    pub(crate) fn may_read_log(&self, retired: u64) -> bool {
-        let Some(shared) = self.shared.get() else {
-            return false;
-        };
-        let mut holders = shared.holders().into_iter();
-        holders.any(|holder| holder.reads_before(retired))
+    /// Returns the oldest generation since which a follower reads files, and so perhaps log
+    /// segments that were retired later.
+    pub(crate) fn oldest_reading(&self) -> Option<u64> {
+        self.shared.get().and_then(Shared::oldest_reading)
     }
 
     /// Returns what followers need of files that were obsolete before the call.
@@ -246,6 +248,14 @@ impl Followers {
             return Vec::new();
         };
         let mut kept = self.kept.lock();
+        if full_disk && shared.oldest_reading().is_some() {
+            // Log segments that could be used again are not among the kept files.
+            for holder in shared.holders() {
+                shared.revoke(&holder, shared.generation());
+            }
+            let _announced = self.announced.lock();
+            shared.wake();
+        }
         if kept.is_empty() {
             return Vec::new();
         }

@@ -382,7 +382,8 @@ impl Writer {
         } else {
             (bytes + log::HEADER_BYTES as u64).next_multiple_of(4096)
         };
-        let is_read = |retired| self.base.sweeper.followers.may_read_log(retired);
+        let reading = self.base.sweeper.followers.oldest_reading();
+        let is_read = |retired| reading.is_some_and(|reading| reading < retired);
         let spare = self.disk.log.segments().take_spare(size, is_read);
         let (file, region) = if let Some(spare) = spare {
             spare

@@ -134,6 +134,61 @@ fn a_reader_without_rights_to_write_holds_nothing() {
 }
 
 #[test]
+fn what_root_creates_belongs_to_the_owner_of_the_directory() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let dir = tempfile::tempdir().unwrap();
+    if !is_root(dir.path()) {
+        return;
+    }
+    let db = options().open(&dir).unwrap();
+    replace(&db);
+    db.close().unwrap();
+    let shared = dir.path().join("SHARED");
+    std::fs::remove_file(&shared).unwrap();
+    chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    assert!(follow(dir.path()).get(b"1").unwrap().is_some());
+    let made = std::fs::metadata(&shared).unwrap();
+    assert_eq!(
+        (made.uid(), made.gid(), made.mode() & 0o777),
+        (NOBODY, NOBODY, 0o600)
+    );
+}
+
+#[test]
+fn a_follower_notices_that_its_memory_was_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = options().open(&dir).unwrap();
+    replace(&db);
+    db.close().unwrap();
+    drop(db);
+    let follower = follow(dir.path());
+    std::fs::remove_file(dir.path().join("SHARED")).unwrap();
+    let db = options().open(&dir).unwrap();
+    db.put(b"2", b"").unwrap();
+    for result in [follower.refresh(), follower.has_writer().map(drop)] {
+        assert_eq!(kind(result), ErrorKind::Closed);
+    }
+}
+
+#[test]
+fn an_interrupted_destruction_leaves_no_memory_that_is_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = options().open(&dir).unwrap();
+    replace(&db);
+    db.close().unwrap();
+    drop(db);
+    let shared = dir.path().join("SHARED");
+    let kept = std::fs::read(&shared).unwrap();
+    let mut ended = kept;
+    // The session of a destroyed database.
+    ended[24..32].fill(0xFF);
+    std::fs::write(&shared, ended).unwrap();
+    let db = options().open(&dir).unwrap();
+    db.put(b"2", b"").unwrap();
+    assert!(follow(dir.path()).get(b"2").unwrap().is_some());
+}
+
+#[test]
 fn a_reader_without_rights_to_read_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     if !is_root(dir.path()) {

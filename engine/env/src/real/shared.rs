@@ -50,13 +50,9 @@ pub(super) fn open(
     let (fd, writable) = open_file(dir, name, create, mode)?;
     let bytes = words * WORD;
     let stat = rustix::fs::fstat(&fd).map_err(|errno| fail("inspect the shared file", errno))?;
-    if u64::try_from(stat.st_size).unwrap_or(0) < bytes as u64 {
-        if !writable {
-            return Err(
-                Error::new(ErrorKind::NotFound, "the shared file has no contents").file(name),
-            );
-        }
-        // Two processes may do this at once: it changes no byte that is there.
+    if writable {
+        // Also of a file that has its length: a copy may have holes. Two processes may do this at
+        // once: it changes no byte that is there.
         rustix::fs::fallocate(&fd, FallocateFlags::empty(), 0, bytes as u64).map_err(|errno| {
             let error = fail("allocate the shared file", errno);
             match errno {
@@ -64,6 +60,9 @@ pub(super) fn open(
                 _ => error,
             }
         })?;
+    } else if u64::try_from(stat.st_size).unwrap_or(0) < bytes as u64 {
+        let error = Error::new(ErrorKind::NotFound, "the shared file has no contents");
+        return Err(error.file(name));
     }
     let mut options = memmap2::MmapOptions::new();
     options.len(bytes);
@@ -104,17 +103,23 @@ fn open_file(dir: BorrowedFd<'_>, name: &str, create: bool, mode: Mode) -> Resul
             Ok((fd, _)) => return Ok((fd, true)),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
-                let Ok((fd, _)) = open_regular(dir, name, OFlags::RDONLY) else {
-                    return Err(error);
+                return match open_regular(dir, name, OFlags::RDONLY) {
+                    Ok((fd, _)) => Ok((fd, false)),
+                    Err(_) if error.io_kind() == Some(std::io::ErrorKind::PermissionDenied) => {
+                        Err(error.with_kind(ErrorKind::ReadOnly))
+                    }
+                    Err(_) => Err(error),
                 };
-                return Ok((fd, false));
             }
         }
         if !create {
             return Err(Error::new(ErrorKind::NotFound, "there is no shared file").file(name));
         }
         match rustix::fs::openat(dir, name, new, mode).and_then(above_stdio) {
-            Ok(fd) => return Ok((fd, true)),
+            Ok(fd) => {
+                give_as_directory(dir, &fd, mode);
+                return Ok((fd, true));
+            }
             // Another process has created it meanwhile.
             Err(Errno::EXIST) => {}
             Err(errno) => {
@@ -128,6 +133,22 @@ fn open_file(dir: BorrowedFd<'_>, name: &str, create: bool, mode: Mode) -> Resul
             }
         }
     }
+}
+
+/// Gives a new file the owner of its directory, as far as this process may, and lets those write it
+/// who may write there.
+fn give_as_directory(dir: BorrowedFd<'_>, fd: &OwnedFd, mode: Mode) {
+    let Ok(stat) = rustix::fs::fstat(dir) else {
+        return;
+    };
+    let group = rustix::fs::Gid::from_raw(stat.st_gid);
+    let owner = rustix::fs::Uid::from_raw(stat.st_uid);
+    // Only root can change the owner; a member of the group can change that.
+    let _ = rustix::fs::fchown(fd, Some(owner), Some(group))
+        .or_else(|_| rustix::fs::fchown(fd, None, Some(group)));
+    let writers = Mode::from_raw_mode(stat.st_mode) & (Mode::WGRP | Mode::WOTH);
+    let readers = Mode::from_raw_mode(writers.bits() << 1);
+    let _ = rustix::fs::fchmod(fd, mode | writers | readers);
 }
 
 impl RealShared {

@@ -31,6 +31,7 @@ impl Db {
     ///   whose comparator or merge operator is not registered.
     /// - `Corruption`, `FormatTooNew`, `Io`; `Closed`, also if the database was destroyed;
     ///   `Forked`.
+    /// - `Locked` if the writer is stopped in the middle of an announcement.
     /// - `NotSupported` if a version that does not inform followers has opened the database.
     /// - `Revoked` on a file system where this process may not write, if the writer removes files
     ///   faster than they can be read.

@@ -9,13 +9,13 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use cairndb_base::{ErrorKind, Result};
 use cairndb_env::sync::{Mutex, RwLock};
 use cairndb_env::{Access, Dir, Mapping, ReadFile};
 use cairndb_format::missing::needed;
-use cairndb_shared::revoked;
+use cairndb_shared::{Slot as FollowerSlot, revoked};
 
 /// The open files of one database.
 #[derive(Debug)]
@@ -23,8 +23,11 @@ pub(crate) struct OpenFiles {
     pub(crate) dir: Arc<dyn Dir>,
     /// Maximum number of files open at a time.
     max: usize,
-    /// Whether another process may have removed files that an old view needs.
+    /// Whether another process may remove files.
     pub(crate) follows: bool,
+    /// What holds the files of views, if anything does: without it, or once something was revoked,
+    /// a missing file is no damage.
+    pub(crate) slot: OnceLock<Arc<FollowerSlot>>,
     /// Slots of open files, the most recently opened last; some of the files may already be
     /// dropped.
     ring: Mutex<VecDeque<Weak<Slot>>>,
@@ -55,6 +58,7 @@ impl OpenFiles {
             dir,
             max: max.max(1),
             follows,
+            slot: OnceLock::new(),
             ring: Mutex::default(),
         })
     }
@@ -81,8 +85,9 @@ impl OpenFiles {
 
     fn open_needed(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
         let opened = self.dir.open_read(name);
+        let held = self.slot.get().is_some_and(|slot| slot.revoked() == 0);
         match &opened {
-            Err(error) if self.follows && error.kind() == ErrorKind::NotFound => {
+            Err(error) if self.follows && !held && error.kind() == ErrorKind::NotFound => {
                 Err(revoked().file(name))
             }
             _ => needed(name, opened),

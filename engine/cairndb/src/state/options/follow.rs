@@ -42,10 +42,10 @@ impl Options {
         self
     }
 
-    /// Limits for how long a follower holds files after it last looked for new writes. After that,
-    /// a writer that has removed files from the database may revoke the follower's snapshots,
-    /// cursors and current state; the next read then looks for new writes. None by default: only
-    /// the writer's [limit on space](Options::reader_space_max) revokes anything.
+    /// Limits for how long a follower holds files after it last saw new writes or was refreshed.
+    /// After that, a writer that has removed files from the database may revoke the follower's
+    /// snapshots, cursors and current state; the next read then looks for new writes. None by
+    /// default: only the writer's [limit on space](Options::reader_space_max) revokes anything.
     pub fn reader_lease(mut self, lease: Duration) -> Options {
         self.following.lease = Some(lease);
         self
