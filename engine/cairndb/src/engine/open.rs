@@ -77,6 +77,10 @@ fn directory(env: &dyn Env, path: &Path, options: &Options) -> Result<Arc<dyn Di
             return env.open_dir(path, true);
         }
     }
+    if !options.read_only {
+        // Refuses what is not a regular file. It is opened only after recovery wrote files.
+        dir.size_of(name::SHARED)?;
+    }
     Ok(dir)
 }
 
