@@ -36,7 +36,6 @@ pub struct Slot {
 pub struct Pin {
     slot: Option<Arc<Slot>>,
     index: usize,
-    generation: u64,
 }
 
 /// Returns the error of a view whose files the writer has removed.
@@ -149,8 +148,12 @@ impl Slot {
         let same = |held: &Option<Held>| held.is_some_and(|held| held.needs == needs);
         let at = views.iter().position(same);
         let at = at.or_else(|| views.iter().position(Option::is_none));
-        // Without room, the last view stands for several: it needs what any of them needs.
-        let at = at.unwrap_or(VIEWS - 1);
+        // Without room, the newest view stands for several: it needs what any of them needs.
+        let newest = || {
+            let generation = |at: &usize| views[*at].map(|held| held.needs.generation);
+            (0..VIEWS).max_by_key(generation).expect("there are views")
+        };
+        let at = at.unwrap_or_else(newest);
         let held = views[at].map_or(Held { needs, count: 1 }, |held| Held {
             needs: Needs {
                 generation: held.needs.generation.min(needs.generation),
@@ -202,15 +205,17 @@ impl Pin {
         Pin {
             index: slot.map_or(0, |slot| slot.add(needs)),
             slot: slot.map(Arc::clone),
-            generation: needs.generation,
         }
     }
 
     /// Returns whether the writer has removed files of the view, or may do so.
     #[inline]
     pub fn is_revoked(&self) -> bool {
-        let slot = self.slot.as_ref();
-        slot.is_some_and(|slot| self.generation <= slot.revoked())
+        self.slot.as_ref().is_some_and(|slot| {
+            // That of the entry: it may be older than the view's, if several share it.
+            let (generation, _) = slot.words.view(self.index);
+            slot.shared.load(generation) <= slot.revoked()
+        })
     }
 
     /// Checks that the view may still be read.
@@ -261,6 +266,33 @@ mod tests {
         assert!(!writer.holders()[0].needs(6, retired));
         drop(pin);
         assert!(writer.holders().is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn views_that_share_an_entry_are_revoked_together() -> Result<()> {
+        let file = SharedHeap::new(WORDS);
+        let follower = Shared::set_up(file.open(2), "SHARED")?;
+        let slot = Slot::take(&follower)?.expect("the words are writable");
+        let pin = |generation| {
+            let next_file = 6;
+            Pin::new(
+                Some(&slot),
+                Needs {
+                    generation,
+                    next_file,
+                },
+            )
+        };
+        let count = VIEWS as u64;
+        let pins: Vec<Pin> = (1..=count + 1).map(pin).collect();
+        // The last two views share an entry, which the writer knows by the older of the two.
+        follower
+            .word(slot.words.revoked())
+            .store(count, Ordering::Relaxed);
+        assert!(pins.iter().all(Pin::is_revoked));
+        drop(pins);
+        assert!(!pin(count + 2).is_revoked());
         Ok(())
     }
 }

@@ -189,3 +189,41 @@ fn a_forked_child_writes_nothing() {
     drop(command);
     db.close().unwrap();
 }
+
+/// Regression: a forked child that dropped a follower's snapshot freed the files that its parent's
+/// copy still needs.
+#[test]
+#[expect(
+    unsafe_code,
+    reason = "only code between fork and exec runs in a child"
+)]
+fn a_forked_child_leaves_its_parents_followers_alone() {
+    use std::os::unix::process::CommandExt;
+    use std::sync::Mutex;
+    let dir = real_dir();
+    let db = Db::open(dir.path()).unwrap();
+    let replace = |value: &[u8]| {
+        db.put(b"key", value).unwrap();
+        db.compact_range(..).unwrap();
+        db.wait_idle().unwrap();
+    };
+    replace(b"old");
+    let follower = Options::new().follow().open(dir.path()).unwrap();
+    let held = Arc::new(Mutex::new(Some(follower.snapshot())));
+    replace(b"new");
+    // From here on, only the snapshot holds the first state, of which it has opened nothing.
+    assert_eq!(follower.get(b"key").unwrap().as_deref(), Some(&b"new"[..]));
+    let child = Arc::clone(&held);
+    let mut command = Command::new("true");
+    let drop_all = move || {
+        drop(child.lock().unwrap().take());
+        Ok(())
+    };
+    // SAFETY: no other thread of this process holds a lock of the follower, which has none.
+    unsafe { command.pre_exec(drop_all) };
+    assert!(command.status().unwrap().success());
+    replace(b"newer");
+    let snapshot = held.lock().unwrap();
+    let found = snapshot.as_ref().unwrap().get(b"key").unwrap();
+    assert_eq!(found.as_deref(), Some(&b"old"[..]));
+}
