@@ -109,16 +109,8 @@ impl Followed {
 
     fn apply_entry(&mut self, seq: SeqNo, entry: &Entry<'_>, places: &Places<'_>) -> Result<()> {
         let key = StoredKey::of_entry(entry);
-        let number = key.keyspace();
-        if number > 0 && places.live.binary_search(&number).is_err() {
-            if places.keyspaces.was_used(number) {
-                // The keyspace was dropped after this entry was written.
-                return Ok(());
-            }
-            return Err(Error::corruption(
-                "the log has an entry of a keyspace that the manifest does not name",
-            )
-            .found(format_args!("keyspace {number}")));
+        if !places.keyspaces.keeps_logged(key.keyspace(), places.live)? {
+            return Ok(());
         }
         self.seal_before(seq, places.orders);
         if !self.writers.has(key.section) {

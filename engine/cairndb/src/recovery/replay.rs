@@ -142,16 +142,8 @@ impl Replay<'_> {
 
     fn apply_entry(&mut self, seq: SeqNo, entry: &Entry<'_>) -> Result<()> {
         let key = StoredKey::of_entry(entry);
-        let number = key.keyspace();
-        if number > 0 && self.live.binary_search(&number).is_err() {
-            if self.keyspaces.was_used(number) {
-                // The keyspace was dropped after this entry was written.
-                return Ok(());
-            }
-            return Err(Error::corruption(
-                "the log has an entry of a keyspace that the manifest does not name",
-            )
-            .found(format_args!("keyspace {number}")));
+        if !self.keyspaces.keeps_logged(key.keyspace(), &self.live)? {
+            return Ok(());
         }
         if entry.kind == Kind::RangeDelete {
             let (order, section) = (&self.contexts[key.section].order, key.section);

@@ -293,9 +293,27 @@ impl Keyspaces {
     }
 
     /// Returns whether keyspace `number` was ever created.
-    pub(crate) fn was_used(&self, number: u32) -> bool {
+    fn was_used(&self, number: u32) -> bool {
         let compared = number >= COMPARED_KEYSPACE_MIN;
         number <= self.known.read().last[usize::from(compared)]
+    }
+
+    /// Returns whether an entry of the log belongs to a keyspace that exists. If not, the keyspace
+    /// was dropped after the entry was written.
+    ///
+    /// # Errors
+    /// `Corruption` if there never was such a keyspace.
+    pub(crate) fn keeps_logged(&self, number: u32, live: &LiveKeyspaces) -> Result<bool> {
+        if number == 0 || live.binary_search(&number).is_ok() {
+            return Ok(true);
+        }
+        if self.was_used(number) {
+            return Ok(false);
+        }
+        Err(
+            Error::corruption("the log has an entry of a keyspace that the manifest does not name")
+                .found(format_args!("keyspace {number}")),
+        )
     }
 }
 

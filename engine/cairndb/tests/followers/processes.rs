@@ -1,4 +1,4 @@
-//! Readers in other processes beside a writer that runs as fast as it can, and kills of either.
+//! Readers in other processes while a writer runs as fast as it can, and kills of either.
 //!
 //! | variable | meaning |
 //! |---|---|

@@ -17,7 +17,7 @@ impl Options {
     ///
     /// A follower writes into no file of the database but `SHARED`, where it states which files it
     /// needs. It takes memory for a copy of the log that is not in tables yet (up to 256
-    /// MiB, see [`Options::memory_budget`]), beside its budget. `false` by default.
+    /// MiB, see [`Options::memory_budget`]), outside its budget. `false` by default.
     ///
     /// ```
     /// # fn main() -> cairndb::Result<()> {
