@@ -1,11 +1,11 @@
 //! One open database: opening, closing, and what callers ask of it.
 
-pub(crate) mod checkpoint;
 pub(crate) mod close;
 pub(crate) mod configure;
 pub(crate) mod core;
 mod first_state;
 mod follow;
+pub(crate) mod fork;
 pub(crate) mod keyspaces;
 mod manual;
 pub(crate) mod open;

@@ -55,6 +55,7 @@ pub use cairndb_repair::{
 
 pub use api::cursor::Cursor;
 pub use api::db::Db;
+pub use api::db::diff::{Diff, Difference, diff};
 pub use api::iter::{Iter, LendingIter};
 pub use api::keyspace::Keyspace;
 pub use api::offline::{VerifyReport, destroy, verify};
@@ -63,6 +64,7 @@ pub use api::range_cursor::RangeCursor;
 pub use api::repair::{RepairOptions, repair};
 pub use api::snapshot::Snapshot;
 pub use api::value::Value;
+pub use engine::fork::ForkReport;
 pub use recovery::report::{LogCut, ManifestCut, OpenReport, SkippedFile};
 pub use scheduler::steps::Job;
 pub use state::batch::{BatchEntry, WriteBatch};

@@ -10,5 +10,6 @@ pub(crate) mod merging_iter;
 pub(crate) mod moment;
 pub(crate) mod presence;
 pub(crate) mod source;
+pub(crate) mod unshared;
 pub(crate) mod value_ref;
 pub(crate) mod view;

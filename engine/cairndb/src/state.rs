@@ -10,6 +10,7 @@ pub(crate) mod fold_limits;
 pub(crate) mod following;
 pub(crate) mod health;
 pub(crate) mod keyspaces;
+pub(crate) mod lineage;
 pub(crate) mod memtables;
 pub(crate) mod merge_operator;
 pub(crate) mod options;

@@ -128,7 +128,7 @@ impl Originals {
             if matches!(FileName::parse(name), Some(FileName::Log(_))) {
                 main.sync_file(name)?;
             }
-            main.link(name, &*self.dir, name)?;
+            let _ = main.link(name, &*self.dir, name)?;
         }
         self.dir.sync()
     }

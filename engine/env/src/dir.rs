@@ -25,6 +25,21 @@ pub struct Space {
     pub total: u64,
 }
 
+/// How [`Dir::link`] has made a file available in another directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linked {
+    /// The file has another name.
+    Shared,
+    /// Another file shares its blocks, until one of them is written.
+    Cloned,
+    /// Another file has the same bytes.
+    Copied,
+}
+
+/// What identifies a file whatever its names: the device, and the number of the file on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileId(pub u64, pub u64);
+
 /// One open directory.
 ///
 /// Threads: all methods may be called concurrently. Durability: a created, renamed, linked or
@@ -122,14 +137,39 @@ pub trait Dir: Debug + Send + Sync {
     /// `NotFound` if the name does not exist, otherwise `Io`.
     fn unlink(&self, name: &str) -> Result<()>;
 
-    /// Links the file `name` into `to`, a directory of the same environment, as `to_name`. Makes a
-    /// synced copy if the file system does not support hard links. An existing `to_name` is an
-    /// error.
+    /// Links the file `name` into `to`, a directory of the same environment, as `to_name`. If it
+    /// cannot have another name there (another file system, one without hard links, or the maximum
+    /// number of links), makes a synced clone or copy. An existing `to_name` is an error.
     ///
     /// # Errors
     /// `NotFound` if `name` does not exist, otherwise `Io` or `NoSpace`. Errors about the new file
     /// name `to_name` in `to`.
-    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()>;
+    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<Linked>;
+
+    /// Makes a synced clone, or else a copy, of the file `name` in `to`, like [`Dir::link`].
+    ///
+    /// # Errors
+    /// Same as [`Dir::link`].
+    fn copy(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<Linked> {
+        let from = self.open_read(name)?;
+        let mut copy = to.create(to_name)?;
+        let copied = copy_bytes(&*from, &mut *copy);
+        if copied.is_err() {
+            // A partial copy is useless, especially on a full disk.
+            let _ = to.unlink(to_name);
+        }
+        copied.map(|()| Linked::Copied)
+    }
+
+    /// Returns what identifies a file, or `None` if this environment cannot tell files apart. It
+    /// does not outlive the file's last name.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io`.
+    fn file_id(&self, name: &str) -> Result<Option<FileId>> {
+        let _ = name;
+        Ok(None)
+    }
 
     /// Makes the bytes of an existing file durable, whoever wrote them. Recovery calls this for
     /// files that it has read and relies on.
@@ -182,6 +222,23 @@ pub trait Dir: Debug + Send + Sync {
 
     /// Lets implementations recognise their own kind in [`Dir::link`].
     fn as_any(&self) -> &dyn Any;
+}
+
+/// Number of bytes that are copied at a time.
+const COPY_BYTES: usize = 1 << 20;
+
+/// Appends the bytes of a file to another one, and syncs it.
+pub(crate) fn copy_bytes(from: &dyn ReadFile, to: &mut dyn WritableFile) -> Result<()> {
+    let mut buffer = vec![0; COPY_BYTES];
+    let mut offset = 0;
+    while offset < from.size() {
+        let left = usize::try_from(from.size() - offset).unwrap_or(COPY_BYTES);
+        let part = &mut buffer[..left.min(COPY_BYTES)];
+        from.read_at(offset, part)?;
+        to.append(part)?;
+        offset += part.len() as u64;
+    }
+    to.sync()
 }
 
 #[cold]

@@ -26,7 +26,7 @@ mod system;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use dir::{Dir, DirLock, Space};
+pub use dir::{Dir, DirLock, FileId, Linked, Space};
 pub use environment::{Background, Env, Join, Priority};
 pub use file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
 pub use fork::{Origin, forked};

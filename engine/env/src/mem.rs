@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-use crate::dir::{Dir, DirLock};
+use crate::dir::{Dir, DirLock, FileId, Linked};
 use crate::environment::{Background, Env, Join, Priority};
 use crate::file::{Access, FileSync, LogRegion, MappedBytes, Mapping, ReadFile, WritableFile};
 use crate::implement::{self, Hold, Holders, Mirror, SharedHeap, front_of};
@@ -280,12 +280,18 @@ impl Dir for MemDir {
         removed.map(drop).ok_or_else(|| self.missing(name))
     }
 
-    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()> {
+    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<Linked> {
         let Some(to) = to.as_any().downcast_ref::<MemDir>() else {
             let error = Error::invalid("a link must stay in one environment");
             return Err(self.named(name, error));
         };
-        to.insert_new(to_name, self.find(name)?)
+        to.insert_new(to_name, self.find(name)?)?;
+        Ok(Linked::Shared)
+    }
+
+    fn file_id(&self, name: &str) -> Result<Option<FileId>> {
+        let file = Arc::as_ptr(&self.find(name)?);
+        Ok(Some(FileId(0, file.addr() as u64)))
     }
 
     fn sync_file(&self, name: &str) -> Result<()> {

@@ -72,6 +72,9 @@ pub fn check_numbers(edit: &VersionEdit) -> Result<()> {
         }
     }
     let seqs = edit.added_tables.iter().map(|table| table.seq_max);
+    let incarnations = edit.incarnations.iter();
+    in_range(incarnations.clone().map(|it| it.number))?;
+    let seqs = seqs.chain(incarnations.map(|it| it.after));
     let highest = seqs.chain(edit.last_seq).max().unwrap_or(0);
     check_seq(highest)?;
     in_range(

@@ -330,6 +330,7 @@ impl<'a> Output<'a> {
             hidden,
             loose_bounds: summary.loose_bounds,
             ranges_applied: 0,
+            seq_limit: None,
         };
         self.limits.after = Some(record.largest.clone());
         assert!(record.entries > 0, "a table holds at least one entry");

@@ -134,10 +134,10 @@ impl StagedDir<'_> {
         let mut files = self.dir.list()?;
         files.retain(|found| found != name::LOCK && found != name::CURRENT);
         for found in &files {
-            self.dir.link(found, &*to, found)?;
+            let _ = self.dir.link(found, &*to, found)?;
         }
         to.sync()?;
-        self.dir.link(name::CURRENT, &*to, name::CURRENT)?;
+        let _ = self.dir.link(name::CURRENT, &*to, name::CURRENT)?;
         to.sync()?;
         self.discard();
         Ok(())

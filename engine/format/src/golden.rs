@@ -9,8 +9,8 @@ use cairndb_base::{ErrorKind, FileNumber, Kind};
 use crate::batch::{self, BatchWriter};
 use crate::log::{self, RecordHead, SegmentHeader, SegmentReader, Step};
 use crate::manifest::{
-    self, CleanClose, DeletedRange, HiddenVersions, KeyspaceRecord, Manifest, ManifestWriter,
-    SegmentRecord, TableRecord, Tail, VersionEdit,
+    self, CleanClose, DeletedRange, HiddenVersions, Incarnation, KeyspaceRecord, Manifest,
+    ManifestWriter, SegmentRecord, TableRecord, Tail, VersionEdit,
 };
 use crate::testing::{MemoryBytes, MemoryDir};
 use crate::value_file::{Pointer, ValueEncoder, ValueScan, ValueWriter, read_value};
@@ -220,6 +220,7 @@ fn edits() -> [VersionEdit; 3] {
         raw_bytes: 50,
         checksum: 0x1234_5678,
         ranges_applied: 900,
+        seq_limit: Some(950),
         ..TableRecord::default()
     });
     base.created_keyspaces = vec![
@@ -238,6 +239,9 @@ fn edits() -> [VersionEdit; 3] {
         },
     ];
     base.dropped_keyspaces = vec![4, 6];
+    base.incarnations = [(97, 0), (11, 940)]
+        .map(|(number, after)| Incarnation { number, after })
+        .to_vec();
     change.dropped_keyspaces = vec![2];
     change.deleted_ranges = vec![DeletedRange {
         section: 0,

@@ -26,8 +26,8 @@ mod writer;
 pub(crate) use current::parse as parse_current;
 pub use current::{install_current, prepare_current, read_current};
 pub use edit::{
-    CleanClose, DeletedRange, HiddenVersions, KeyspaceRecord, SegmentRecord, TableRecord,
-    VersionEdit,
+    CleanClose, DeletedRange, HiddenVersions, Incarnation, KeyspaceRecord, SegmentRecord,
+    TableRecord, VersionEdit,
 };
 pub(crate) use header::is_marked;
 pub use header::{HEADER_BYTES, ManifestHeader};

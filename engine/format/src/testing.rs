@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::sync::Mutex;
-use cairndb_env::{Access, Dir, DirLock, FileSync, LogRegion, Mapping, ReadFile, WritableFile};
+use cairndb_env::{
+    Access, Dir, DirLock, FileSync, Linked, LogRegion, Mapping, ReadFile, WritableFile,
+};
 
 /// Returns the error of a call, which must be of this kind.
 #[track_caller]
@@ -177,7 +179,7 @@ impl Dir for MemoryDir {
         Ok(())
     }
 
-    fn link(&self, _: &str, _: &dyn Dir, _: &str) -> Result<()> {
+    fn link(&self, _: &str, _: &dyn Dir, _: &str) -> Result<Linked> {
         unsupported()
     }
 

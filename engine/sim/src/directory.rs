@@ -7,7 +7,8 @@ use std::sync::Arc;
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::implement::{Hold, SharedHeap};
 use cairndb_env::{
-    Dir, DirLock, FileSync, LockState, LogRegion, ReadFile, SharedWords, Space, WritableFile,
+    Dir, DirLock, FileId, FileSync, Linked, LockState, LogRegion, ReadFile, SharedWords, Space,
+    WritableFile,
 };
 
 use crate::disk::{DirId, InodeId, Refusal};
@@ -282,7 +283,13 @@ impl Dir for SimDir {
             .map_err(|why| state.refuse(self.named(name, refusal(why))))
     }
 
-    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()> {
+    fn file_id(&self, name: &str) -> Result<Option<FileId>> {
+        let mut state = self.shared.lock();
+        let inode = self.find(&mut state, name)?;
+        Ok(Some(FileId(0, inode)))
+    }
+
+    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<Linked> {
         let Some(to) = to.as_any().downcast_ref::<SimDir>() else {
             return Err(self.foreign(name));
         };
@@ -297,7 +304,7 @@ impl Dir for SimDir {
         };
         state.begin(&call, || None)?;
         let result = state.disk.link((self.dir, name), (to.dir, to_name));
-        result.map(drop).map_err(|why| {
+        result.map(|_| Linked::Shared).map_err(|why| {
             let error = match why {
                 Refusal::Missing => self.named(name, refusal(why)),
                 Refusal::Exists => call.named(refusal(why)),

@@ -375,17 +375,24 @@ impl Runner {
     fn checkpoint(&mut self, db: &Db) -> Check<Option<Error>> {
         self.copies += 1;
         let path = format!("/copy{}", self.copies);
-        if let Err(error) = db.checkpoint(&path) {
+        // Of everything, or of the oldest snapshot.
+        let held = self.snapshots.front();
+        let held = held.filter(|_| self.copies.is_multiple_of(2));
+        let made = match held {
+            None => db.checkpoint(&path),
+            Some((snapshot, _)) => snapshot.fork(&path).map(drop),
+        };
+        if let Err(error) = made {
             return Ok(Some(error));
         }
-        let expected = self.contents();
+        let expected = held.map_or_else(|| self.contents(), |(_, expected)| expected.clone());
         let options = self.setup.options(self.env.clone());
         let copied = options.clone().create_if_missing(false).open(&path);
         let copy = match copied {
             Ok(copy) => copy,
             Err(error) => return Ok(Some(error)),
         };
-        let failed = compare(&copy, None, &expected, "a checkpoint")?;
+        let failed = compare(&copy, None, &expected, "a fork")?;
         drop(copy);
         let destroyed = cairndb::destroy(&path, &options);
         Ok(failed.or(destroyed.err()))

@@ -19,8 +19,10 @@ use crate::scheduler::steps::Job;
 use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
 
+pub(crate) mod diff;
 mod estimates;
 mod follow;
+mod fork;
 mod try_write;
 
 /// Closes the engine when the last handle is dropped.
@@ -387,22 +389,6 @@ impl Db {
     /// names. `docs/guide/properties.md` defines their fields, units and levels.
     pub fn property(&self, name: &str) -> Option<String> {
         self.core().property(name)
-    }
-
-    /// Copies everything written so far into a new database at `path`, which must be missing or
-    /// empty. Tables are hard links if the file system supports them, copies otherwise. May be
-    /// [watched](crate::watch), from file to file.
-    ///
-    /// # Errors
-    /// Same as [`Db::flush`]; `InvalidArgument` if the directory is not empty; `Locked` while
-    /// another call makes it. The directory is made beside `path`, under its name with `.partial`
-    /// appended, and renamed when it is whole. After an error or a crash the call can be repeated:
-    /// it replaces what an interrupted one has left there.
-    pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
-        let core = self.core();
-        core.base
-            .context
-            .with_directory(core.checkpoint(path.as_ref()))
     }
 
     /// Waits until the background work due at the time of the call is done: full memtables are

@@ -120,6 +120,12 @@ fn part_left() -> Error {
 }
 
 impl Disk {
+    /// Returns why a part of a long batch is in tables although no long batch is being inserted:
+    /// its flush has failed.
+    pub(crate) fn part_error(&self) -> Error {
+        self.base.health.background().unwrap_or_else(part_left)
+    }
+
     /// Makes pending versions durable. Returns `false` if there are none or another thread is doing
     /// so.
     ///
@@ -202,7 +208,7 @@ impl Disk {
             }
             // Under the commit lock, so a flush of a part has failed.
             if state.holds_part() {
-                return Err(self.base.health.background().unwrap_or_else(part_left));
+                return Err(self.part_error());
             }
         }
         self.log.ensure_manifest(&mut commit)?;

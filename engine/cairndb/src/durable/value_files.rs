@@ -70,6 +70,21 @@ impl ValueFiles {
         }
     }
 
+    /// Closes the files to which values are appended, so that they can be shared. Returns those
+    /// that stay open because a relocation appends to them.
+    pub(crate) fn close_all(&self, _commit: &Commit) -> Vec<u64> {
+        if let Some(file) = self.values.active() {
+            self.values.finish(file);
+        }
+        // Held, so that none begins.
+        let state = self.base.versions.lock();
+        if let Some(file) = self.moved.active().filter(|_| state.may_relocate()) {
+            self.moved.finish(file);
+        }
+        drop(state);
+        self.moved.active().into_iter().collect()
+    }
+
     /// Begins a file for copies if none is open that takes more. Called before each step of a
     /// relocation.
     ///

@@ -9,16 +9,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cairndb_base::{Error, Kind, PageCache, Result};
+use cairndb_base::{Error, Kind, PageCache, Result, SeqNo};
 use cairndb_env::sync::Mutex;
 use cairndb_mem::ChunkPool;
 
 use crate::compaction::schedule::KeyRange;
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
-use crate::engine::checkpoint::Checkpoints;
 use crate::engine::close::Closer;
 use crate::engine::first_state::{Opened, foundation};
+use crate::engine::fork::{ForkReport, Forks};
 use crate::engine::keyspaces::KeyspaceManager;
 use crate::engine::manual::Manual;
 use crate::engine::properties::Properties;
@@ -284,9 +284,14 @@ impl Core {
         self.waiting().wait_idle(limit)
     }
 
-    /// Creates a database with everything written so far at `path`.
-    pub(crate) fn checkpoint(&self, path: &Path) -> Result<()> {
-        self.checkpoints().checkpoint(path)
+    /// Creates a database at `path` with everything written up to the snapshot `at`, or so far.
+    pub(crate) fn fork(&self, path: &Path, at: Option<SeqNo>) -> Result<ForkReport> {
+        let forks = Forks {
+            base: &self.base,
+            disk: &self.disk,
+            writer: &self.writer,
+        };
+        forks.fork(path, at)
     }
 
     /// Returns the property `name`.
@@ -316,13 +321,6 @@ impl Core {
             disk: &self.disk,
             tables: &self.tables,
             scheduler: &self.scheduler,
-        }
-    }
-
-    fn checkpoints(&self) -> Checkpoints<'_> {
-        Checkpoints {
-            base: &self.base,
-            writer: &self.writer,
         }
     }
 

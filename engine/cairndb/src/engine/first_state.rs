@@ -143,7 +143,7 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
         stats: Stats::default(),
         snapshots: Snapshots::default(),
         opener,
-        stored_operator: recovered.merge_operator,
+        stored: recovered.stored,
         next_file: AtomicU64::new(recovered.next_file),
     });
     // The views that a snapshot of a follower holds are those of all sections.

@@ -30,6 +30,7 @@ use crate::recovery::value_copier::LargeValues;
 use crate::state::budget::Budget;
 use crate::state::files::reaper::Reaper;
 use crate::state::keyspaces::Keyspaces;
+use crate::state::lineage::Stored;
 use crate::state::options::Options;
 use crate::state::sections::Sections;
 use crate::state::version::Version;
@@ -162,7 +163,7 @@ impl Recovered {
             next_segment: 1,
             manifest: 0,
             value_dead: BTreeMap::new(),
-            merge_operator: None,
+            stored: Stored::default(),
             report: OpenReport {
                 created: true,
                 ..OpenReport::default()
@@ -254,6 +255,7 @@ impl Core {
                 recovered.map_err(|error| freed_if_full(named(error), &*dir))?
             }
         };
+        recovered.begin_incarnation(&*env, options.read_only);
         let (listed, logs) = (recovered.listed.take(), std::mem::take(&mut recovered.logs));
         let core = Arc::new(Core::new(Opened {
             env,

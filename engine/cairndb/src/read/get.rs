@@ -287,7 +287,9 @@ fn newest_in_table(
     at: ReadAt<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Option<Newest>> {
-    let found = table.table()?.get(key, hash, at.0, out)?;
+    let found = table
+        .table()?
+        .get(key, hash, at.0.min(table.limit()), out)?;
     Ok(found.map(|found| {
         let since = deleted_at(context, key, at);
         if since > 0 && table.deleted_before(found.seq(), since) {

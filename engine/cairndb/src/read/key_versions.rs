@@ -189,7 +189,7 @@ impl<'a> KeyVersions<'a> {
         let Some(table) = run.tables().get(run.find(&self.context.order, key)) else {
             return Ok(None);
         };
-        let found = table.table()?.get(key, hash, seq, out)?;
+        let found = table.table()?.get(key, hash, seq.min(table.limit()), out)?;
         Ok(found.map(|found| VersionIn {
             kind: found.kind(),
             seq: found.seq(),

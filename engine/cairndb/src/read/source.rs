@@ -18,6 +18,9 @@ pub(crate) struct RunCursor {
     order: Order,
     at: usize,
     table: Option<TableCursor>,
+    /// Entries of the current table with larger sequence numbers do not count, and are passed over.
+    /// Below the maximum, every entry is looked at singly.
+    limit: SeqNo,
     /// Whether every page is verified when it is entered, even if it was verified before.
     recheck: bool,
 }
@@ -29,6 +32,7 @@ impl RunCursor {
             order,
             at: usize::MAX,
             table: None,
+            limit: SEQ_MAX,
             recheck: false,
         }
     }
@@ -48,7 +52,9 @@ impl RunCursor {
             return Ok(None);
         }
         if self.at != index || self.table.is_none() {
-            let table = self.run.tables()[index].table()?;
+            let handle = &self.run.tables()[index];
+            let table = handle.table()?;
+            self.limit = handle.limit();
             match &mut self.table {
                 Some(cursor) => cursor.change_table(table),
                 None if self.recheck => self.table = Some(table.cursor().rechecking()),
@@ -69,7 +75,7 @@ impl RunCursor {
 
     fn end_seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
         if let Some(table) = &mut self.table {
-            table.end_seek(key, seq)?;
+            table.end_seek(key, seq.min(self.limit))?;
         }
         self.settle_forward()
     }
@@ -99,8 +105,27 @@ impl RunCursor {
         self.settle_backward()
     }
 
+    /// Returns whether the entries of the current table are looked at singly.
+    #[inline]
+    fn is_limited(&self) -> bool {
+        self.limit < SEQ_MAX
+    }
+
+    /// Returns the current table's cursor if it has left the table, or is at an entry that does not
+    /// count.
+    #[inline]
+    fn unsettled(&mut self) -> Option<&mut TableCursor> {
+        let limit = self.limit;
+        let table = self.table.as_mut();
+        table.filter(|table| !table.valid() || table.seq() > limit)
+    }
+
     fn settle_forward(&mut self) -> Result<()> {
-        while self.table.as_ref().is_some_and(|table| !table.valid()) {
+        while let Some(table) = self.unsettled() {
+            if table.valid() {
+                table.next()?;
+                continue;
+            }
             let next = self.at + 1;
             if let Some(table) = self.enter(next)? {
                 table.first()?;
@@ -110,7 +135,11 @@ impl RunCursor {
     }
 
     fn settle_backward(&mut self) -> Result<()> {
-        while self.table.as_ref().is_some_and(|table| !table.valid()) {
+        while let Some(table) = self.unsettled() {
+            if table.valid() {
+                table.prev()?;
+                continue;
+            }
             let before = self.at.wrapping_sub(1);
             if let Some(table) = self.enter(before)? {
                 table.last()?;
@@ -257,7 +286,10 @@ impl MergeSource {
     /// [`CursorPage::heads_ahead`](cairndb_format::table::CursorPage::heads_ahead) returns.
     pub(crate) fn heads_ahead(&self, rule: &HeadRule, most: usize, out: &mut Vec<u64>) -> usize {
         match self {
-            MergeSource::Run(run) if let Some(table) = &run.table => {
+            MergeSource::Run(run)
+                if let Some(table) = &run.table
+                    && !run.is_limited() =>
+            {
                 table.page().heads_ahead(rule, most, out)
             }
             _ => {
@@ -306,7 +338,8 @@ impl MergeSource {
         match self {
             MergeSource::Mem(_) => false,
             MergeSource::Run(run) => {
-                let table = run.table.as_mut();
+                let whole = !run.is_limited();
+                let table = run.table.as_mut().filter(|_| whole);
                 table.is_some_and(|table| table.borrow_window(window, steps, forward))
             }
         }
@@ -339,7 +372,7 @@ impl MergeSource {
         match self {
             MergeSource::Mem(_) => 0,
             MergeSource::Run(run) => {
-                let table = run.table.as_ref();
+                let table = run.table.as_ref().filter(|_| !run.is_limited());
                 table.map_or(0, |table| table.page().steps_before(bound, forward))
             }
         }
@@ -357,7 +390,7 @@ impl MergeSource {
                     return Ok(());
                 };
                 table.next()?;
-                if table.valid() {
+                if table.valid() && run.limit == SEQ_MAX {
                     Ok(())
                 } else {
                     run.settle_forward()
@@ -378,7 +411,7 @@ impl MergeSource {
                     return Ok(());
                 };
                 table.prev()?;
-                if table.valid() {
+                if table.valid() && run.limit == SEQ_MAX {
                     Ok(())
                 } else {
                     run.settle_backward()

@@ -13,6 +13,7 @@ use crate::recovery::keyspaces::FoldedKeyspaces;
 use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::keyspaces::LiveKeyspaces;
+use crate::state::lineage::{Lineage, Stored};
 use crate::state::ranges::{Deleted, RangeMap};
 use crate::state::sections::{Orders, Section, Sections, keyspace_of};
 use crate::state::version::{Run, TableHandle, Values, Version};
@@ -21,7 +22,7 @@ use crate::state::version::{Run, TableHandle, Values, Version};
 #[derive(Debug, Default)]
 pub(crate) struct Folded {
     pub(crate) comparator: Option<String>,
-    pub(crate) merge_operator: Option<String>,
+    pub(crate) stored: Stored,
     pub(crate) next_file: u64,
     pub(crate) last_seq: SeqNo,
     pub(crate) tables: BTreeMap<u64, TableRecord>,
@@ -41,8 +42,10 @@ pub(crate) struct Folded {
 impl Folded {
     pub(crate) fn apply(&mut self, edit: VersionEdit) -> Result<()> {
         check_numbers(&edit)?;
+        self.apply_values(&edit);
         self.comparator = edit.comparator.or(self.comparator.take());
-        self.merge_operator = edit.merge_operator.or(self.merge_operator.take());
+        let operator = &mut self.stored.merge_operator;
+        *operator = edit.merge_operator.or(operator.take());
         self.next_file = self.next_file.max(edit.next_file.unwrap_or(0));
         self.last_seq = self.last_seq.max(edit.last_seq.unwrap_or(0));
         self.closed = edit.clean_close;
@@ -79,23 +82,29 @@ impl Folded {
         for segment in edit.retired_segments {
             self.segments.remove(&segment);
         }
-        self.values.extend(edit.added_values);
-        self.settled_values.extend(edit.settled_values);
-        self.value_sizes.extend(edit.value_sizes);
-        for (file, dead) in edit.value_dead {
-            let sum = self.value_dead.entry(file).or_insert(0);
-            *sum = sum.saturating_add(dead);
-        }
         self.deleted_ranges.extend(edit.deleted_ranges);
-        self.keyspaces
-            .apply(edit.created_keyspaces, &edit.dropped_keyspaces)?;
-        for file in edit.removed_values {
-            self.values.remove(&file);
-            self.value_dead.remove(&file);
-            self.value_sizes.remove(&file);
-            self.settled_values.remove(&file);
+        if !edit.incarnations.is_empty() {
+            self.stored.lineage = Lineage::new(edit.incarnations);
         }
-        Ok(())
+        self.keyspaces
+            .apply(edit.created_keyspaces, &edit.dropped_keyspaces)
+    }
+
+    /// Adds and removes the value files of an edit.
+    fn apply_values(&mut self, edit: &VersionEdit) {
+        self.values.extend(&edit.added_values);
+        self.settled_values.extend(&edit.settled_values);
+        self.value_sizes.extend(edit.value_sizes.iter().copied());
+        for (file, dead) in &edit.value_dead {
+            let sum = self.value_dead.entry(*file).or_insert(0);
+            *sum = sum.saturating_add(*dead);
+        }
+        for file in &edit.removed_values {
+            self.values.remove(file);
+            self.value_dead.remove(file);
+            self.value_sizes.remove(file);
+            self.settled_values.remove(file);
+        }
     }
 
     /// Returns a number above those of all files that it names.

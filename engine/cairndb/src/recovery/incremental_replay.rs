@@ -28,7 +28,6 @@ impl Replay<'_> {
         self.dir.sync()?;
         let recovered = &mut *self.recovered;
         let left = log.records().get(done..).unwrap_or_default();
-        let stored_operator = recovered.merge_operator.as_deref();
         let edit = VersionEdit {
             last_seq: Some(recovered.last_seq),
             added_segments: left.to_vec(),
@@ -36,7 +35,7 @@ impl Replay<'_> {
             ..edit_of(
                 &recovered.version,
                 &self.contexts[Section::Default],
-                stored_operator,
+                &recovered.stored,
                 self.keyspaces,
             )
         };

@@ -102,7 +102,7 @@ impl Recovery<'_> {
             next_segment: folded.next_segment.max(1),
             manifest: number.0,
             value_dead: folded.value_dead.clone(),
-            merge_operator: folded.merge_operator.clone(),
+            stored: folded.stored.clone(),
             report: OpenReport {
                 clean: folded.closed.is_some(),
                 manifest_cut,
@@ -221,7 +221,7 @@ pub(crate) fn check_components(
             return Err(Error::corruption("the manifest names no comparator").file(manifest));
         }
     }
-    if let (Some(stored), Some(operator)) = (&folded.merge_operator, &context.merge_operator)
+    if let (Some(stored), Some(operator)) = (&folded.stored.merge_operator, &context.merge_operator)
         && stored != operator.name()
     {
         return Err(Error::invalid(

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 use cairndb_base::SeqNo;
+use cairndb_env::Env;
 
 use crate::recovery::report::OpenReport;
+use crate::state::lineage::Stored;
 use crate::state::ranges::RangeMap;
 use crate::state::sections::{Section, Sections};
 use crate::state::version::Version;
@@ -25,8 +27,7 @@ pub(crate) struct Recovered {
     pub(crate) next_segment: u64,
     pub(crate) manifest: u64,
     pub(crate) value_dead: BTreeMap<u64, u64>,
-    /// The merge operator that the stored operands belong to, even if this handle has none.
-    pub(crate) merge_operator: Option<String>,
+    pub(crate) stored: Stored,
     pub(crate) report: OpenReport,
     /// Directory listing, if recovery has changed nothing since it was read.
     pub(crate) listed: Option<Vec<String>>,
@@ -68,6 +69,14 @@ impl Recovered {
                 .all(|pair| pair[0].mem.seq_max() < pair[1].mem.seq_min()),
             "replayed memtables are in the order of their writes"
         );
+    }
+
+    /// Begins an incarnation, unless the database was closed cleanly and has one, or is only read.
+    pub(crate) fn begin_incarnation(&mut self, env: &dyn Env, read_only: bool) {
+        let lineage = &self.stored.lineage;
+        if !read_only && (!self.report.clean || lineage.incarnations().is_empty()) {
+            self.stored.lineage = lineage.continued(env.random_u64(), self.last_seq);
+        }
     }
 
     /// Counts bytes of a value file as dead, because no pointer refers to them any longer.

@@ -11,184 +11,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use cairndb_base::head::{HEAD_BYTES, behind_prefix, head_behind};
 use cairndb_base::{Error, FileNumber, Order, Result, SeqNo};
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
-use cairndb_format::table::Table;
 use cairndb_kernel::search;
 use cairndb_shared::Pin;
 
-use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::ranges::RangeMap;
 use crate::state::sections::{Orders, Section, Sections, StoredKey};
 
 pub(crate) mod census;
 pub(crate) mod deleted;
+mod table_handle;
 
-/// One table of a version: its manifest record and its file.
-#[derive(Debug)]
-pub(crate) struct TableHandle {
-    pub(crate) record: TableRecord,
-    /// Largest sequence number that its entries had when they were written; 0 for entries from
-    /// before the database was opened. The record's number may be smaller, because compactions
-    /// rewrite numbers to 0.
-    newest: SeqNo,
-    /// Number of snapshots older than its newest entry when the table was written; `usize::MAX` if
-    /// that was before the database was opened.
-    snapshots: usize,
-    file: Arc<TableFile>,
-}
-
-/// File of a table, shared by all its handles: the table, once it has been opened, and whether the
-/// last handle deletes the file.
-#[derive(Debug)]
-struct TableFile {
-    number: u64,
-    bytes: u64,
-    opener: Arc<TableOpener>,
-    open: OnceLock<Arc<Table>>,
-    obsolete: AtomicBool,
-}
-
-impl TableHandle {
-    pub(crate) fn new(record: TableRecord, opener: &Arc<TableOpener>) -> TableHandle {
-        let file = Arc::new(TableFile {
-            number: record.file,
-            bytes: record.bytes,
-            opener: Arc::clone(opener),
-            open: OnceLock::new(),
-            obsolete: AtomicBool::new(false),
-        });
-        TableHandle {
-            record,
-            newest: 0,
-            snapshots: usize::MAX,
-            file,
-        }
-    }
-
-    /// Returns this handle with what is known of a table just written: the largest sequence number
-    /// of its entries, and the number of older snapshots.
-    pub(crate) fn written(self, newest: SeqNo, snapshots: usize) -> TableHandle {
-        TableHandle {
-            newest,
-            snapshots,
-            ..self
-        }
-    }
-
-    /// Returns the largest sequence number of its entries, as they were written since the database
-    /// was opened.
-    pub(crate) fn newest(&self) -> SeqNo {
-        self.newest
-    }
-
-    /// Returns a handle to the same file with a changed record.
-    pub(crate) fn moved(&self, record: TableRecord) -> TableHandle {
-        assert_eq!(
-            record.file, self.file.number,
-            "a moved table keeps its file number"
-        );
-        TableHandle {
-            record,
-            newest: self.newest,
-            snapshots: self.snapshots,
-            file: Arc::clone(&self.file),
-        }
-    }
-
-    /// Returns the section of its keys.
-    pub(crate) fn section(&self) -> Section {
-        Section::of_table(self.record.section)
-    }
-
-    /// Returns its lower bound.
-    pub(crate) fn smallest(&self) -> StoredKey<'_> {
-        StoredKey::bounds_of(&self.record).0
-    }
-
-    /// Returns its upper bound.
-    pub(crate) fn largest(&self) -> StoredKey<'_> {
-        StoredKey::bounds_of(&self.record).1
-    }
-
-    /// Returns the open table, opening it first if necessary.
-    #[inline]
-    pub(crate) fn table(&self) -> Result<&Arc<Table>> {
-        match self.file.open.get() {
-            Some(table) => Ok(table),
-            None => self.open_now(),
-        }
-    }
-
-    /// Prefetches the part of the table's filter that a get reads, if the table is open.
-    #[inline]
-    pub(crate) fn prefetch_filter(&self, hash: u64) {
-        if let Some(table) = self.file.open.get() {
-            table.prefetch_filter(hash);
-        }
-    }
-
-    /// Prefetches the part of the table that a get of this key reads, if the table is open and the
-    /// key passes its filter. Returns whether the key passes.
-    #[inline]
-    pub(crate) fn prefetch_page(&self, key: &[u8], hash: u64) -> bool {
-        let table = self.file.open.get();
-        table.is_some_and(|table| table.prefetch_page(key, hash))
-    }
-
-    #[cold]
-    fn open_now(&self) -> Result<&Arc<Table>> {
-        let table = self.file.opener.open(&self.record)?;
-        Ok(self.file.open.get_or_init(|| table))
-    }
-
-    /// Returns the number of heap bytes of the open table.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.file.open.get().map_or(0, |table| table.memory_bytes())
-    }
-
-    /// Returns the length of the file if its values are stored uncompressed and will be encoded
-    /// later, otherwise 0.
-    fn deferred_bytes(&self) -> u64 {
-        if self.record.deferred {
-            self.record.bytes
-        } else {
-            0
-        }
-    }
-
-    /// Returns the size of the filter and fence index, once the table is open.
-    pub(crate) fn index_bytes(&self) -> u64 {
-        self.file.open.get().map_or(0, |table| table.index_bytes())
-    }
-
-    /// Marks the table as no longer named by the durable manifest: its last reader deletes the
-    /// file.
-    pub(crate) fn mark_obsolete(&self) {
-        if !self.file.obsolete.swap(true, Ordering::AcqRel) {
-            self.file.opener.reaper.pin(self.file.bytes);
-        }
-    }
-}
-
-impl Drop for TableFile {
-    fn drop(&mut self) {
-        let obsolete = self.obsolete.load(Ordering::Acquire);
-        if obsolete || self.opener.files.follows {
-            self.opener.cache.evict_file(FileNumber(self.number));
-        }
-        if obsolete {
-            let name = name::table(FileNumber(self.number));
-            self.opener.reaper.release(name, self.bytes);
-        }
-    }
-}
+pub(crate) use self::table_handle::TableHandle;
 
 /// A sorted sequence of tables that share no key.
 ///
@@ -248,7 +88,7 @@ impl Run {
             id,
             bytes: tables.iter().map(|table| table.record.bytes).sum(),
             deferred: tables.iter().map(|table| table.deferred_bytes()).sum(),
-            newest: tables.iter().map(|table| table.newest).max().unwrap_or(0),
+            newest: tables.iter().map(|table| table.newest()).max().unwrap_or(0),
             snapshots: tables.iter().map(|it| it.snapshots).max().unwrap_or(0),
             tables,
             parts,
@@ -279,12 +119,17 @@ impl Run {
                 run.heads.push(head_of_last(&table, &run.prefix));
             }
             run.bytes += table.record.bytes;
-            run.newest = run.newest.max(table.newest);
+            run.newest = run.newest.max(table.newest());
             run.snapshots = run.snapshots.max(table.snapshots);
             run.deferred += table.deferred_bytes();
             run.tables.push(table);
         }
         Some(run)
+    }
+
+    /// Returns a run of some of its tables, for readers of a section with this order.
+    pub(crate) fn with_tables(&self, tables: Vec<Arc<TableHandle>>, order: &Order) -> Run {
+        Run::new(self.id, tables, &Sections::from_fn(|_| order.clone()))
     }
 
     pub(crate) fn tables(&self) -> &[Arc<TableHandle>] {

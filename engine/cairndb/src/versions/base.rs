@@ -20,6 +20,7 @@ use crate::state::context::ReadContext;
 use crate::state::files::opener::TableOpener;
 use crate::state::health::Health;
 use crate::state::keyspaces::{KeyspaceState, Keyspaces};
+use crate::state::lineage::Stored;
 use crate::state::ranges::Deleted;
 use crate::state::sections::{Section, Sections, StoredKey};
 use crate::state::snapshots::Snapshots;
@@ -46,8 +47,8 @@ pub(crate) struct Base {
     pub(crate) stats: Stats,
     pub(crate) snapshots: Snapshots,
     pub(crate) opener: Arc<TableOpener>,
-    /// Merge operator with which the database was last used, even if this handle has none.
-    pub(crate) stored_operator: Option<String>,
+    /// The last of its incarnations is the present one.
+    pub(crate) stored: Stored,
     /// Next file number. A number is never used twice.
     pub(crate) next_file: AtomicU64,
     pub(crate) versions: VersionSet,
@@ -57,11 +58,10 @@ pub(crate) struct Base {
 impl Base {
     /// Returns the edit that builds `version` from an empty one.
     pub(crate) fn snapshot_edit(&self, version: &Version, last_seq: u64) -> VersionEdit {
-        let stored_operator = self.stored_operator.as_deref();
         VersionEdit {
             next_file: Some(self.next_file.load(Ordering::Relaxed)),
             last_seq: Some(last_seq),
-            ..edit_of(version, &self.context, stored_operator, &self.keyspaces)
+            ..edit_of(version, &self.context, &self.stored, &self.keyspaces)
         }
     }
 

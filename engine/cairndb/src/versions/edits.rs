@@ -8,6 +8,7 @@ use cairndb_format::manifest::{DeletedRange, VersionEdit};
 
 use crate::state::context::ReadContext;
 use crate::state::keyspaces::Keyspaces;
+use crate::state::lineage::Stored;
 use crate::state::ranges::{Deleted, RangeMap};
 use crate::state::sections::{Section, Sections};
 use crate::state::version::Version;
@@ -45,7 +46,7 @@ fn ends_of(range: &Deleted) -> (SeqNo, &[u8], Option<&[u8]>) {
 pub(crate) fn edit_of(
     version: &Version,
     context: &ReadContext,
-    stored_operator: Option<&str>,
+    stored: &Stored,
     keyspaces: &Keyspaces,
 ) -> VersionEdit {
     let operator = context.merge_operator.as_ref();
@@ -56,7 +57,10 @@ pub(crate) fn edit_of(
     let whole = whole.map(|handle| (handle.number, handle.whole.load(Ordering::Relaxed)));
     VersionEdit {
         comparator: Some(context.order.name().to_owned()),
-        merge_operator: operator.or(stored_operator).map(str::to_owned),
+        merge_operator: operator
+            .or(stored.merge_operator.as_deref())
+            .map(str::to_owned),
+        incarnations: stored.lineage.incarnations().to_vec(),
         added_tables: version.tables().map(|table| table.record.clone()).collect(),
         runs: Some(version.runs.iter().map(|run| run.id).collect()),
         added_values: version.values.keys().copied().collect(),

@@ -32,6 +32,19 @@ fn checkpoint(options: &Options) -> cairndb::Result<()> {
     options.open("/one")?.checkpoint("/two")
 }
 
+/// Of a snapshot, after which more was written.
+fn snapshot_fork(options: &Options) -> cairndb::Result<()> {
+    let db = options.open("/one")?;
+    // An interrupted call may have gone on to what follows.
+    db.put(&0_u32.to_be_bytes(), b"value")?;
+    db.delete(b"later")?;
+    let snapshot = db.snapshot();
+    db.put(b"later", b"")?;
+    db.delete(&0_u32.to_be_bytes())?;
+    db.compact_range(..)?;
+    snapshot.fork("/two").map(drop)
+}
+
 fn repair(options: &Options) -> cairndb::Result<()> {
     cairndb::repair("/one", "/two", &RepairOptions::new(options)).map(drop)
 }
@@ -43,7 +56,11 @@ fn count(options: &Options, path: &str) -> cairndb::Result<usize> {
 
 #[test]
 fn a_made_directory_is_whole_or_absent_after_a_crash_at_any_moment() {
-    let makers: [(&str, Maker); 2] = [("checkpoint", checkpoint), ("repair", repair)];
+    let makers: [(&str, Maker); 3] = [
+        ("checkpoint", checkpoint),
+        ("fork of a snapshot", snapshot_fork),
+        ("repair", repair),
+    ];
     for (name, make) in makers {
         let env = SimEnv::with(6, Background::Stepped);
         let options = Options::new().create_if_missing(true).env(env.clone());

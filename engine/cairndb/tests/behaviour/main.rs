@@ -15,6 +15,7 @@ mod counting;
 mod descriptors;
 mod fold_limits;
 mod foreign_names;
+mod forks;
 mod full_disk;
 mod halves;
 mod handles;

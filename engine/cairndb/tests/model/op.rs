@@ -86,7 +86,8 @@ pub(crate) enum Op {
     Drop,
     Step(Job),
     Idle,
-    Checkpoint,
+    /// From a snapshot, or of everything; and whether the list goes on in it.
+    Fork(Through, bool),
     Reopen(Closing),
 }
 
@@ -103,7 +104,7 @@ impl Op {
                 | Op::Flush
                 | Op::Step(_)
                 | Op::Idle
-                | Op::Checkpoint
+                | Op::Fork(..)
                 | Op::Reopen(_)
         )
     }
@@ -341,7 +342,7 @@ impl<'a> Generator<'a> {
             72..84 => Op::Compact(self.end(), self.end()),
             84..87 => Op::Compact(End::Open, End::Open),
             87..90 => Op::Idle,
-            90 | 91 => Op::Checkpoint,
+            90 | 91 => Op::Fork(self.through(), self.below(4) == 0),
             92..95 => Op::Reopen(Closing::Close),
             95..97 => Op::Reopen(Closing::Drop),
             _ => Op::Reopen(Closing::Kill),

@@ -184,7 +184,7 @@ impl<'a> Runner<'a> {
             Op::Drop => return self.drop_keyspace(),
             Op::Step(job) => return self.step(job),
             Op::Idle => return self.db().wait_idle().map_err(failed),
-            Op::Checkpoint => return self.checkpoint(),
+            Op::Fork(through, goes_on) => return self.fork(through, goes_on),
             Op::Reopen(closing) => return self.reopen(closing),
         }
         Ok(())
@@ -199,7 +199,12 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn put(&mut self, key: u32, value: ValueSpec, durability: Option<Durability>) -> Outcome {
+    pub(crate) fn put(
+        &mut self,
+        key: u32,
+        value: ValueSpec,
+        durability: Option<Durability>,
+    ) -> Outcome {
         let options = self.wrote(durability);
         let (key, value) = (Arc::clone(self.bytes(key)), value.bytes());
         let put = match self.keyspace() {

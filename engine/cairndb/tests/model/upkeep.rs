@@ -1,16 +1,18 @@
-//! Operations that must not change any result: flushes, compactions, checkpoints, closing and
-//! reopening.
+//! Operations that must not change any result: flushes, compactions, forks, closing and reopening.
 
+use std::collections::BTreeSet;
 use std::ops::{Bound, Range};
 use std::path::Path;
 
 use cairndb::env::Env;
-use cairndb::{ErrorKind, Job, destroy, verify};
+use cairndb::{Db, Difference, ErrorKind, ForkReport, Job, destroy, verify};
 
 use crate::config::Place;
-use crate::keyspaces::Opened;
-use crate::op::{Closing, End, Target, Walk};
-use crate::runner::{Outcome, Runner, ensure, failed};
+use crate::data::ValueSpec;
+use crate::keyspaces::Oracles;
+use crate::op::{Closing, End, Target, Through, Walk};
+use crate::oracle::Oracle;
+use crate::runner::{Outcome, Runner, ensure, failed, show};
 
 impl Runner<'_> {
     fn next_path(&mut self) -> std::path::PathBuf {
@@ -76,22 +78,52 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Creates a checkpoint, verifies, opens and compares it, and removes it.
-    pub(crate) fn checkpoint(&mut self) -> Outcome {
+    /// Makes a fork, verifies, opens, compares, changes and compacts it. Then it is removed or, if
+    /// the list `goes_on` in it, the database that it is of.
+    pub(crate) fn fork(&mut self, through: Through, goes_on: bool) -> Outcome {
         let path = self.next_path();
-        self.db().checkpoint(&path).map_err(failed)?;
+        let held = through.and_then(|place| self.snapshots[usize::from(place)].as_ref());
+        let report = match held {
+            Some((snapshot, _)) => snapshot.fork(&path),
+            None if goes_on => self.db().fork(&path),
+            None => self.db().checkpoint(&path).map(|()| ForkReport::default()),
+        };
+        let report = report.map_err(failed)?;
+        ensure!(report.cloned + report.copied == 0, "not linked: {report:?}");
+        let moment = held.map_or_else(|| self.oracles.clone(), |(_, moment)| moment.clone());
         self.unlogged = false;
         verify(&path, &self.options()).map_err(failed)?;
-        let copy = self.open_at(&path)?;
-        ensure!(copy.db.open_report().clean, "the checkpoint is not clean");
-        let ours = self.open.replace(copy);
-        let compared = self.in_each(|runner| runner.scan(None, false));
-        let Opened { db: copy, .. } = std::mem::replace(&mut self.open, ours).expect("it is open");
-        compared?;
-        copy.put(b"own life", b"begins").map_err(failed)?;
-        copy.close().map_err(failed)?;
-        drop(copy);
-        destroy(&path, &self.options()).map_err(failed)
+        let fork = self.open_at(&path)?;
+        ensure!(fork.db.open_report().clean, "the fork is not clean");
+        let before = (self.opened().db.clone(), self.oracles.clone());
+        same_difference((&before.0, &before.1), (&fork.db, &moment))?;
+        let ours = (
+            self.open.replace(fork),
+            std::mem::replace(&mut self.oracles, moment),
+            std::mem::take(&mut self.snapshots),
+        );
+        let lived = self.in_each(|runner| {
+            runner.scan(None, false)?;
+            runner.scan(None, true)?;
+            runner.put(0, ValueSpec { seed: 1, len: 8 }, None)?;
+            runner.compact(End::Open, End::Open)?;
+            runner.scan(None, false)
+        });
+        lived.map_err(|error| format!("a fork: {error}"))?;
+        same_difference((&before.0, &before.1), (self.db(), &self.oracles))?;
+        drop(before);
+        let (removed, original) = if goes_on {
+            self.cursors = [const { None }; _];
+            (std::mem::replace(&mut self.path, path), ours.0)
+        } else {
+            self.oracles = ours.1;
+            self.snapshots = ours.2;
+            (path, std::mem::replace(&mut self.open, ours.0))
+        };
+        let original = original.expect("it is open");
+        original.db.close().map_err(failed)?;
+        drop(original);
+        destroy(&removed, &self.options()).map_err(failed)
     }
 
     pub(crate) fn reopen(&mut self, closing: Closing) -> Outcome {
@@ -162,6 +194,54 @@ impl Runner<'_> {
         let verified = verify(&self.path, &self.options());
         verified.map(drop).map_err(failed)
     }
+}
+
+/// Compares the difference of two databases with that of their models.
+fn same_difference(one: (&Db, &Oracles), other: (&Db, &Oracles)) -> Outcome {
+    let found = cairndb::diff(one.0, other.0).map_err(failed)?;
+    let found: cairndb::Result<Vec<_>> = found.take(100_000).collect();
+    let mut found = found.map_err(failed)?;
+    let mut count = 0;
+    for (space, (before_side, after_side)) in one.1.iter().zip(other.1).enumerate() {
+        let name = space.checked_sub(1).map(|at| crate::config::NAMES[at]);
+        let keys = [before_side, after_side].into_iter().flatten();
+        let keys: BTreeSet<_> = keys.flat_map(|oracle| oracle.map().keys()).collect();
+        for key in keys {
+            let value = |oracle: &Option<Oracle>| {
+                let entry = oracle.as_ref().and_then(|oracle| oracle.map().get(key));
+                entry.map(|entry| entry.value.to_vec())
+            };
+            let (before, after) = (value(before_side), value(after_side));
+            if before == after {
+                continue;
+            }
+            count += 1;
+            let is_it = |it: &Difference| {
+                let oracle = [before_side, after_side].into_iter().flatten().next();
+                let is_key =
+                    oracle.is_some_and(|oracle| oracle.key(&it.key.as_slice().into()) == *key);
+                it.keyspace.as_deref() == name
+                    && is_key
+                    && (&it.before, &it.after) == (&before, &after)
+            };
+            let known = found.iter().position(is_it);
+            ensure!(
+                known.is_some(),
+                "a difference at {} is missing",
+                show(&key.bytes)
+            );
+            if let Some(at) = known {
+                found.swap_remove(at);
+            }
+        }
+    }
+    ensure!(
+        found.is_empty(),
+        "{} of {count}: no difference at {:?}",
+        found.len(),
+        found[0]
+    );
+    Ok(())
 }
 
 /// Returns the bounds of a range from its start and before its end.

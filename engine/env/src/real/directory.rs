@@ -16,13 +16,10 @@ use super::descriptor::{above_stdio, check_name, mode, open_regular, regular_siz
 use super::file_system::FileSystem;
 use super::files::{NamedFile, RealReadFile, RealWritableFile, sync_data};
 use super::{file_system, lock, log, shared};
-use crate::dir::{Dir, DirLock, Space};
+use crate::dir::{Dir, DirLock, FileId, Linked, Space, copy_bytes};
 use crate::file::{LogRegion, ReadFile, WritableFile};
 use crate::implement::region_in_use;
 use crate::shared::{LockState, SharedWords};
-
-/// Number of bytes copied at a time on file systems without links.
-const COPY_BYTES: usize = 256 << 10;
 
 /// Permission bits of the files and directories that an environment creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,30 +146,6 @@ impl RealDir {
             .and_then(above_stdio)
             .map_err(|errno| self.refused("create the file", errno, name))
     }
-
-    /// Copies and syncs `name`, for file systems without links.
-    fn copy(&self, name: &str, to: &RealDir, to_name: &str) -> Result<()> {
-        let from = self.open_read(name)?;
-        let mut copy = to.create(to_name)?;
-        let mut copy_all = || {
-            let mut buffer = vec![0; COPY_BYTES];
-            let mut offset = 0;
-            while offset < from.size() {
-                let left = usize::try_from(from.size() - offset).unwrap_or(COPY_BYTES);
-                let part = &mut buffer[..left.min(COPY_BYTES)];
-                from.read_at(offset, part)?;
-                copy.append(part)?;
-                offset += part.len() as u64;
-            }
-            copy.sync()
-        };
-        let copied = copy_all();
-        if copied.is_err() {
-            // A partial copy is useless, especially on a full disk.
-            let _ = to.unlink(to_name);
-        }
-        copied
-    }
 }
 
 impl Dir for RealDir {
@@ -276,7 +249,7 @@ impl Dir for RealDir {
             .map_err(|errno| self.refused("remove the file", errno, name))
     }
 
-    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<()> {
+    fn link(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<Linked> {
         self.check_name(name)?;
         let Some(to) = to.as_any().downcast_ref::<RealDir>() else {
             let error = Error::invalid("a link must stay in one environment");
@@ -284,7 +257,7 @@ impl Dir for RealDir {
         };
         to.check_name(to_name)?;
         match rustix::fs::linkat(&self.fd, name, &to.fd, to_name, AtFlags::empty()) {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(Linked::Shared),
             // Another device, a file system without links, or a file with the maximum number of
             // links.
             Err(Errno::XDEV | Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
@@ -296,6 +269,41 @@ impl Dir for RealDir {
             // The error concerns the new name: it exists, or its directory is full or removed.
             Err(errno) => Err(to.refused("link the file", errno, to_name)),
         }
+    }
+
+    fn copy(&self, name: &str, to: &dyn Dir, to_name: &str) -> Result<Linked> {
+        let Some(to) = to.as_any().downcast_ref::<RealDir>() else {
+            let error = Error::invalid("a copy must stay in one environment");
+            return Err(self.placed(error.file(name)));
+        };
+        let (from, size) = self.open_existing(name, OFlags::RDONLY)?;
+        let copy = to.open_new(to_name, OFlags::WRONLY)?;
+        let cloned = clone_blocks(&copy, &from);
+        let from = RealReadFile::new(self.named(from, name), size);
+        let mut copy = RealWritableFile::new(to.named(copy, to_name));
+        let copied = if cloned {
+            copy.sync()
+        } else {
+            copy_bytes(&from, &mut copy)
+        };
+        if copied.is_err() {
+            // A partial copy is useless, especially on a full disk.
+            let _ = to.unlink(to_name);
+        }
+        copied.map(|()| {
+            if cloned {
+                Linked::Cloned
+            } else {
+                Linked::Copied
+            }
+        })
+    }
+
+    fn file_id(&self, name: &str) -> Result<Option<FileId>> {
+        self.check_name(name)?;
+        let found = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
+        let stat = found.map_err(|errno| self.refused("examine the file", errno, name))?;
+        Ok(Some(FileId(stat.st_dev, stat.st_ino)))
     }
 
     fn sync_file(&self, name: &str) -> Result<()> {
@@ -442,6 +450,17 @@ fn sync_names(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
 #[cfg(not(target_vendor = "apple"))]
 fn sync_names(dir: BorrowedFd<'_>) -> std::result::Result<(), Errno> {
     rustix::fs::fsync(dir)
+}
+
+/// Makes an empty file share the blocks of another one. Returns whether the file system can.
+#[cfg(target_os = "linux")]
+fn clone_blocks(copy: &OwnedFd, from: &OwnedFd) -> bool {
+    rustix::fs::ioctl_ficlone(copy, from).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn clone_blocks(_: &OwnedFd, _: &OwnedFd) -> bool {
+    false
 }
 
 /// Returns the names in a directory. They are read through a separate descriptor, because all

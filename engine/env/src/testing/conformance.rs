@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind};
 
-use crate::dir::Dir;
+use crate::dir::{Dir, Linked};
 use crate::environment::Env;
 use crate::file::Access;
 
@@ -178,7 +178,12 @@ fn links(env: &dyn Env, dir: &dyn Dir, path: &Path) {
     let mut file = dir.create("t").unwrap();
     file.append(b"table").unwrap();
     file.sync().unwrap();
-    dir.link("t", &*other, "u").unwrap();
+    assert_eq!(dir.link("t", &*other, "u").unwrap(), Linked::Shared);
+    assert_ne!(dir.copy("t", &*other, "w").unwrap(), Linked::Shared);
+    let id = dir.file_id("t").unwrap();
+    assert!(id.is_some() && other.file_id("u").unwrap() == id);
+    assert_ne!(other.file_id("w").unwrap(), id);
+    other.unlink("w").unwrap();
     assert_eq!(kind(dir.link("t", &*other, "u")), ErrorKind::Io);
     assert_eq!(kind(dir.link("none", &*other, "v")), ErrorKind::NotFound);
     other.sync().unwrap();

@@ -170,6 +170,9 @@ pub fn walk_what_all_refuse(env: &dyn Env, path: &Path, foreign: &dyn Dir) -> Wa
     dir.link("f", &*to, "t").unwrap();
     let there = About::File(&to_path, "t");
     walk.fails("Dir::link", there, dir.link("f", &*to, "t"));
+    walk.fails("Dir::copy", here("none"), dir.copy("none", &*to, "c"));
+    walk.fails("Dir::copy", there, dir.copy("f", &*to, "t"));
+    walk.fails("Dir::file_id", here("none"), dir.file_id("none"));
     let alone = dir.lock("LOCK").unwrap();
     walk.fails("Dir::lock", here("LOCK"), dir.lock("LOCK"));
     walk.fails("Dir::lock_shared", here("LOCK"), dir.lock_shared("LOCK"));

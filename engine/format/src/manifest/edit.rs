@@ -46,6 +46,28 @@ pub struct VersionEdit {
     /// Ranges of keys that were deleted, in the order of their sequence numbers. Each deletes the
     /// older entries of its range, whichever table they are in.
     pub deleted_ranges: Vec<DeletedRange>,
+    /// All incarnations, oldest first; replaces the previous list.
+    pub incarnations: Vec<Incarnation>,
+}
+
+/// A part of a database's history within which a sequence number means one write.
+///
+/// Another begins when writes may have been lost, whose numbers are then used again: after a crash,
+/// and in a copy of the database. It takes over everything up to some number.
+///
+/// ```
+/// use cairndb_format::manifest::Incarnation;
+///
+/// let (first, second) = (Incarnation { number: 97, after: 0 }, Incarnation { number: 11, after:
+/// 40 }); assert!(first.after <= second.after, "each takes over what the one before did, and
+/// more");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Incarnation {
+    /// Random number below 2^62, not 0.
+    pub number: u64,
+    /// Last sequence number that it took over.
+    pub after: SeqNo,
 }
 
 /// The deletion of a range of keys, at one sequence number.
@@ -142,6 +164,8 @@ pub struct TableRecord {
     /// Every deletion of a range up to this sequence number has been applied to the entries whose
     /// number is stored as 0.
     pub ranges_applied: SeqNo,
+    /// Entries with larger sequence numbers do not count, in a fork of a snapshot.
+    pub seq_limit: Option<SeqNo>,
 }
 
 impl TableRecord {

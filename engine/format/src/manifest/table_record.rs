@@ -26,6 +26,9 @@ const LOOSE_BOUNDS: u64 = 5;
 /// Field: the number up to which deletions of ranges have been applied. The tag is even: a reader
 /// that does not know it opens no database that has one.
 const RANGES_APPLIED: u64 = 6;
+/// Field: the largest sequence number that counts. The tag is odd: a reader that does not know it
+/// would show what was written later.
+const SEQ_LIMIT: u64 = 15;
 
 pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     debug_assert!(record.seq_min <= record.seq_max && record.deletes <= record.entries);
@@ -70,6 +73,7 @@ pub(crate) fn encode(record: &TableRecord, out: &mut Vec<u8>) {
     }
     let applied = (record.ranges_applied > 0).then_some(record.ranges_applied);
     FieldWriter::new(out).varints(RANGES_APPLIED, applied);
+    FieldWriter::new(out).varints(SEQ_LIMIT, record.seq_limit);
 }
 
 pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
@@ -110,6 +114,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<TableRecord> {
                 record.loose_bounds = true;
             }
             RANGES_APPLIED => record.ranges_applied = single(body)?,
+            SEQ_LIMIT => record.seq_limit = Some(single(body)?),
             HIDDEN => record.hidden = hidden_versions(body)?,
             _ => unknown(tag)?,
         }

@@ -100,7 +100,7 @@ impl World {
             OpKind::Rename => fails("Dir::rename", here("f"), dir.rename("f", "g")),
             OpKind::Unlink => fails("Dir::unlink", here("f"), dir.unlink("f")),
             OpKind::Link => {
-                let linked = dir.link("f", &*self.to, "t");
+                let linked = dir.link("f", &*self.to, "t").map(drop);
                 fails("Dir::link", About::File(to, "t"), linked);
             }
             OpKind::SyncDir => fails("Dir::sync", whole, dir.sync()),

@@ -76,6 +76,10 @@ pub(super) fn table_row<'a>(kind: &'static str, table: &'a TableRecord) -> Row<'
         0 => row,
         applied => row.number("ranges_applied", applied),
     };
+    let row = match table.seq_limit {
+        None => row,
+        Some(limit) => row.number("seq_limit", limit),
+    };
     let row = with_section(row, table.section);
     let large: u64 = table.value_refs.iter().map(|(_, bytes)| bytes).sum();
     let row = match large {
@@ -123,6 +127,10 @@ fn print_edit(edit: &VersionEdit, printer: &mut Printer) -> Result<()> {
     append_values(edit, &mut rows);
     append_keyspaces(edit, &mut rows);
     append_ranges(edit, &mut rows);
+    rows.extend(edit.incarnations.iter().map(|it| {
+        let row = Row::new("incarnation").number("number", it.number);
+        row.number("after", it.after)
+    }));
     if let Some(close) = &edit.clean_close {
         rows.push(Row::new("clean_close").number("last_seq", close.last_seq));
         rows.extend(close.log_ends.iter().map(|(segment, end)| {

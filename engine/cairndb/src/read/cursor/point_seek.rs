@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use cairndb_base::{Kind, Result, SeqNo};
+use cairndb_base::{Kind, Result, SEQ_MAX, SeqNo};
 use cairndb_mem::MemPlace;
 
 use super::copied_entry::CopiedEntry;
@@ -79,6 +79,9 @@ fn found_nearest(view: &View, seq: SeqNo, key: &[u8], entry: &mut CopiedEntry) -
     let mut approaches = [None; RUNS_MAX];
     for (approach, run) in approaches.iter_mut().zip(&view.version.runs) {
         if let Some(handle) = run.tables().get(run.find(order, key)) {
+            if handle.limit() < SEQ_MAX {
+                return Ok(false);
+            }
             *approach = Some(handle.table()?.approach(key));
         }
     }

@@ -26,7 +26,7 @@ impl TableHandle {
 
     /// Returns whether an entry may be newer than a deletion of its range at `deleted`.
     pub(crate) fn has_newer_than(&self, deleted: SeqNo) -> bool {
-        let newest = self.newest.max(self.record.seq_max);
+        let newest = self.newest().max(self.record.seq_max);
         newest.max(self.record.ranges_applied) > deleted
     }
 

@@ -1,3 +1,4 @@
+use crate::state::files::opener::TableOpener;
 use cairndb_env::{Background, Env, MemEnv};
 
 use super::*;

@@ -34,6 +34,7 @@ pub(super) fn full() -> VersionEdit {
                 hidden: HiddenVersions::default(),
                 loose_bounds: false,
                 ranges_applied: 800,
+                seq_limit: Some(700),
             },
             TableRecord::default(),
         ],
@@ -74,6 +75,16 @@ pub(super) fn full() -> VersionEdit {
         ],
         dropped_keyspaces: vec![7, u32::MAX],
         deleted_ranges: Vec::new(),
+        incarnations: vec![
+            Incarnation {
+                number: 1 << 61,
+                after: 0,
+            },
+            Incarnation {
+                number: 1,
+                after: 900,
+            },
+        ],
     }
 }
 
@@ -111,11 +122,11 @@ fn an_empty_edit_has_no_bytes_but_empty_runs_have() {
 #[test]
 fn unknown_fields_are_skipped_if_even_and_refused_if_odd() {
     let mut bytes = encoded(&full());
-    bytes.extend(field(32, b"advice"));
-    bytes.extend(field(32, b"more of it"));
+    bytes.extend(field(36, b"advice"));
+    bytes.extend(field(36, b"more of it"));
     assert_eq!(VersionEdit::decode(&bytes).unwrap(), full());
-    // Those that `docs/format/manifest.md` reserves, and the next.
-    for tag in [33, 35, 37, 41] {
+    // One that `docs/format/manifest.md` reserves, and the next.
+    for tag in [37, 41] {
         let more = [&bytes[..], &field(tag, b"law")].concat();
         fails(VersionEdit::decode(&more), ErrorKind::FormatTooNew);
     }
@@ -124,15 +135,19 @@ fn unknown_fields_are_skipped_if_even_and_refused_if_odd() {
 #[test]
 fn table_records_grow_at_their_end() {
     let mut plain = Vec::new();
-    table_record::encode(&full().added_tables[0], &mut plain);
+    let unlimited = TableRecord {
+        seq_limit: None,
+        ..full().added_tables[0].clone()
+    };
+    table_record::encode(&unlimited, &mut plain);
     let decode = |more: &[Vec<u8>]| {
         let body = [&plain[..], &more.concat()].concat();
         let edit = VersionEdit::decode(&field(9, &body));
         edit.map(|edit| edit.added_tables[0].clone())
     };
-    let mut expected = full().added_tables[0].clone();
+    let mut expected = unlimited;
     assert_eq!(decode(&[field(8, b"later")]).unwrap(), expected);
-    for reserved in [7, 9, 11, 13, 15, 17] {
+    for reserved in [7, 9, 11, 13, 17] {
         fails(
             decode(&[field(reserved, b"later")]),
             ErrorKind::FormatTooNew,
@@ -207,6 +222,9 @@ fn impossible_values_are_corruption() {
         field(27, &[1, 2]),
         field(9, &[0; 14]),
         field(31, &[0]),
+        field(34, &[1]),
+        field(34, &[0, 1]),
+        field(34, &[1, 9, 2, 8]),
         field(31, &[0x80, 0x80, 0x80, 0x80, 0x10]),
         vec![5],
         vec![5, 2, 1],
@@ -305,6 +323,7 @@ fn table() -> impl Strategy<Value = TableRecord> {
             },
             loose_bounds: rest.1[2],
             ranges_applied: seqs.0,
+            seq_limit: rest.1[0].then_some(seqs.1),
         },
     )
 }
@@ -347,6 +366,16 @@ fn deleted_range() -> impl Strategy<Value = DeletedRange> {
     })
 }
 
+fn incarnations() -> impl Strategy<Value = Vec<Incarnation>> {
+    prop::collection::vec((1..=u64::MAX, 0..=SEQ_MAX), 0..4).prop_map(|mut pairs| {
+        pairs.sort_by_key(|(_, after)| *after);
+        let pairs = pairs.into_iter();
+        pairs
+            .map(|(number, after)| Incarnation { number, after })
+            .collect()
+    })
+}
+
 fn edit() -> impl Strategy<Value = VersionEdit> {
     let names = (of(".{0,40}"), of(".{0,40}"));
     let singles = (of(any::<u64>()), of(0..=SEQ_MAX));
@@ -357,7 +386,8 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
     let close = of((0..=SEQ_MAX, pairs()));
     let dropped = prop::collection::vec(1..=u32::MAX, 0..5);
     let ranges = prop::collection::vec(deleted_range(), 0..3);
-    let keyspaces = (prop::collection::vec(keyspace(), 0..3), dropped, ranges);
+    let keyspaces = prop::collection::vec(keyspace(), 0..3);
+    let keyspaces = (keyspaces, dropped, ranges, incarnations());
     (
         names, singles, tables, lists, segments, values, close, keyspaces,
     )
@@ -384,6 +414,7 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
                     created_keyspaces: keyspaces.0,
                     dropped_keyspaces: keyspaces.1,
                     deleted_ranges: keyspaces.2,
+                    incarnations: keyspaces.3,
                 }
             },
         )
