@@ -32,6 +32,8 @@ pub enum Kind {
     Pointer = 3,
     /// The deletion of a range of keys; its end follows. Only in batches.
     RangeDelete = 4,
+    /// No entry: the time of the next ones follows, in milliseconds since 1970. Only in batches.
+    TimeMark = 7,
 }
 
 impl Kind {
@@ -45,6 +47,7 @@ impl Kind {
             2 => Some(Kind::Merge),
             3 => Some(Kind::Pointer),
             4 => Some(Kind::RangeDelete),
+            7 => Some(Kind::TimeMark),
             _ => None,
         }
     }

@@ -29,6 +29,7 @@
 )]
 
 mod api;
+mod changes;
 mod compaction;
 mod durable;
 mod engine;
@@ -55,7 +56,10 @@ pub use cairndb_repair::{
 
 pub use api::cursor::Cursor;
 pub use api::db::Db;
+pub use api::db::changes::{Changes, ChangesOptions, LeaseState};
 pub use api::db::diff::{Diff, Difference, diff};
+#[cfg(feature = "stream")]
+pub use api::db::stream::ChangesStream;
 pub use api::iter::{Iter, LendingIter};
 pub use api::keyspace::Keyspace;
 pub use api::offline::{VerifyReport, destroy, verify};
@@ -64,6 +68,7 @@ pub use api::range_cursor::RangeCursor;
 pub use api::repair::{RepairOptions, repair};
 pub use api::snapshot::Snapshot;
 pub use api::value::Value;
+pub use changes::change::{Change, ChangeKind, ChangedEntries, Place};
 pub use engine::fork::ForkReport;
 pub use recovery::report::{LogCut, ManifestCut, OpenReport, SkippedFile};
 pub use scheduler::steps::Job;
@@ -113,6 +118,8 @@ mod documents {
     mod keyspaces {}
     #[doc = include_str!("../../../docs/guide/transactions.md")]
     mod transactions {}
+    #[doc = include_str!("../../../docs/guide/changes.md")]
+    mod changes {}
     #[doc = include_str!("../../../docs/guide/followers.md")]
     mod followers {}
 }

@@ -1,6 +1,7 @@
 //! Recovery after a crash: turns the files in the directory into a version.
 
 pub(crate) mod folded;
+pub(crate) mod folded_log;
 pub(crate) mod incremental_replay;
 mod keyspaces;
 pub(crate) mod leftovers;

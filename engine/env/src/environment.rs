@@ -60,6 +60,15 @@ pub trait Env: Debug + Send + Sync {
     /// Returns monotonic nanoseconds since an arbitrary start. For slow paths and sampling only.
     fn now_ns(&self) -> u64;
 
+    /// Returns the time in milliseconds since 1970, for what users read. It may go back.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock of all others")]
+    fn wall_ms(&self) -> u64 {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        since.map_or(0, |since| {
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        })
+    }
+
     /// Returns a random number, for log salts and hash seeds.
     fn random_u64(&self) -> u64;
 

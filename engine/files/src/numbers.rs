@@ -75,6 +75,11 @@ pub fn check_numbers(edit: &VersionEdit) -> Result<()> {
     let incarnations = edit.incarnations.iter();
     in_range(incarnations.clone().map(|it| it.number))?;
     let seqs = seqs.chain(incarnations.map(|it| it.after));
+    let leases = edit.leases.iter().flatten().map(|lease| lease.seq);
+    let events = edit.keyspace_events.iter().map(|event| event.seq);
+    let seqs = seqs.chain(leases).chain(events);
+    let kept = edit.kept_segments.iter().flatten();
+    in_range(kept.flat_map(|it| [it.segment, it.end, it.first_values]))?;
     let highest = seqs.chain(edit.last_seq).max().unwrap_or(0);
     check_seq(highest)?;
     in_range(

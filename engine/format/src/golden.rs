@@ -9,8 +9,8 @@ use cairndb_base::{ErrorKind, FileNumber, Kind};
 use crate::batch::{self, BatchWriter};
 use crate::log::{self, RecordHead, SegmentHeader, SegmentReader, Step};
 use crate::manifest::{
-    self, CleanClose, DeletedRange, HiddenVersions, Incarnation, KeyspaceRecord, Manifest,
-    ManifestWriter, SegmentRecord, TableRecord, Tail, VersionEdit,
+    self, CleanClose, DeletedRange, HiddenVersions, Incarnation, KeptSegment, KeyspaceEvent,
+    KeyspaceRecord, Lease, Manifest, ManifestWriter, SegmentRecord, TableRecord, Tail, VersionEdit,
 };
 use crate::testing::{MemoryBytes, MemoryDir};
 use crate::value_file::{Pointer, ValueEncoder, ValueScan, ValueWriter, read_value};
@@ -242,6 +242,23 @@ fn edits() -> [VersionEdit; 3] {
     base.incarnations = [(97, 0), (11, 940)]
         .map(|(number, after)| Incarnation { number, after })
         .to_vec();
+    base.kept_segments = Some(vec![KeptSegment {
+        segment: 2,
+        end: 4096,
+        first_values: 12,
+    }]);
+    base.leases = Some(vec![Lease {
+        name: "search".to_owned(),
+        seq: 980,
+        bytes_max: 1 << 20,
+    }]);
+    change.keyspace_events = vec![KeyspaceEvent {
+        seq: 1001,
+        number: 2,
+        created: false,
+        name: "users".to_owned(),
+    }];
+    change.kept_segments = Some(Vec::new());
     change.dropped_keyspaces = vec![2];
     change.deleted_ranges = vec![DeletedRange {
         section: 0,

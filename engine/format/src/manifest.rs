@@ -17,6 +17,7 @@ mod edit;
 mod fields;
 mod frame;
 mod header;
+mod history;
 mod keyspace_record;
 mod reader;
 mod salvage;
@@ -26,8 +27,8 @@ mod writer;
 pub(crate) use current::parse as parse_current;
 pub use current::{install_current, prepare_current, read_current};
 pub use edit::{
-    CleanClose, DeletedRange, HiddenVersions, Incarnation, KeyspaceRecord, SegmentRecord,
-    TableRecord, VersionEdit,
+    CleanClose, DeletedRange, HiddenVersions, Incarnation, KeptSegment, KeyspaceEvent,
+    KeyspaceRecord, Lease, SegmentRecord, TableRecord, VersionEdit,
 };
 pub(crate) use header::is_marked;
 pub use header::{HEADER_BYTES, ManifestHeader};

@@ -189,6 +189,10 @@ impl<'a> LogReader<'a> {
                 Err(error) if error.kind() == ErrorKind::FormatTooNew => return Err(place(error)),
                 Err(_) => break,
             };
+            if entry.kind == Kind::TimeMark {
+                seq = seq.saturating_add(1);
+                continue;
+            }
             let section = Keyspaces::section_of(entry.in_keyspace, entry.key);
             let keyspaces = self.runs.keyspaces();
             if entry.kind == Kind::RangeDelete {

@@ -308,6 +308,10 @@ impl Env for SimEnv {
         }
     }
 
+    fn wall_ms(&self) -> u64 {
+        self.state.lock().clock_ns / 1_000_000
+    }
+
     fn now_ns(&self) -> u64 {
         let mut state = self.state.lock();
         state.clock_ns += TICK_NS;

@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cairndb::{Db, Durability, Error, ErrorKind, Snapshot, WriteBatch, WriteOptions};
+use cairndb::{
+    Changes, ChangesOptions, Db, Durability, Error, ErrorKind, Snapshot, WriteBatch, WriteOptions,
+};
 use cairndb_env::sync::Mutex;
 use cairndb_sim::{CrashPoint, Effect, SimEnv};
 
@@ -49,6 +51,8 @@ pub struct Runner {
     /// The kind of sync fault injected, if any.
     worst: Option<Effect>,
     snapshots: VecDeque<(Snapshot, Contents)>,
+    /// A consumer of changes, if the setup has one and no fault prevents it.
+    changes: Option<Changes>,
     next_id: u64,
     copies: u64,
 }
@@ -66,6 +70,7 @@ impl Runner {
             poisoned: false,
             worst: None,
             snapshots: VecDeque::new(),
+            changes: None,
             next_id: 1,
             copies: 0,
         }
@@ -125,7 +130,28 @@ impl Runner {
     pub fn open(&mut self) -> Result<(), Error> {
         self.db = Some(self.setup.options(self.env.clone()).open(PATH)?);
         self.poisoned = false;
+        let lease = ChangesOptions::new().lease("campaign");
+        let db = self.db.as_ref().filter(|_| self.setup.leased);
+        // A fault may have ended the lease, or prevents it now.
+        self.changes = db.and_then(|db| match db.changes(&lease) {
+            Err(error) if error.kind() == ErrorKind::Revoked => {
+                Some(db.snapshot_and_changes(&lease).ok()?.1)
+            }
+            opened => opened.ok(),
+        });
         Ok(())
+    }
+
+    /// Takes what there is to deliver. Returns an error of the engine.
+    fn follow(&mut self) -> Option<Error> {
+        let changes = self.changes.as_mut()?;
+        loop {
+            match changes.try_next() {
+                Ok(Some(_)) => {}
+                Ok(None) => return changes.acknowledge(changes.place()).err(),
+                Err(error) => return Some(error),
+            }
+        }
     }
 
     /// Closes the database and drops the handle, even if closing fails.
@@ -134,6 +160,7 @@ impl Runner {
     /// Returns the engine's errors.
     pub fn close(&mut self) -> Result<(), Error> {
         self.snapshots.clear();
+        self.changes = None;
         if let Some(db) = self.db.take() {
             let closed = db.close();
             self.failed |= closed.is_err() || self.poisoned;
@@ -211,7 +238,11 @@ impl Runner {
                 self.env.advance_clock(2_000_000_000);
                 db.step_background(*job).map(drop)
             }
-            Step::Read => return self.read(&db),
+            Step::Read => {
+                let failed = self.follow();
+                let read = self.read(&db)?;
+                return Ok(read.or(failed));
+            }
             Step::Checkpoint => return self.checkpoint(&db),
             Step::Reopen => Ok(()),
         };

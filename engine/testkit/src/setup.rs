@@ -10,6 +10,10 @@ use cairndb_env::Env;
 use cairndb_env::random::Random;
 
 /// The settings of a run, either plain or random.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the settings are independent of each other"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Memory budget in bytes.
@@ -26,6 +30,8 @@ pub struct Setup {
     pub reverse: bool,
     /// Length at which value files are closed.
     pub value_file: u64,
+    /// Whether a lease holds the log for a consumer of changes.
+    pub leased: bool,
 }
 
 impl Setup {
@@ -39,6 +45,7 @@ impl Setup {
             verify_always: false,
             reverse: false,
             value_file: VALUE_FILE_BYTES_DEFAULT,
+            leased: false,
         }
     }
 
@@ -52,6 +59,7 @@ impl Setup {
             verify_always: random.below(4) == 0,
             reverse: random.below(6) == 0,
             value_file: [0, 20_000, VALUE_FILE_BYTES_DEFAULT][random.index(3)],
+            leased: random.below(3) == 0,
         }
     }
 

@@ -56,6 +56,7 @@ fn word(kind: Kind) -> &'static str {
         Kind::Merge => "merge",
         Kind::Pointer => "pointer",
         Kind::RangeDelete => "delete_range",
+        Kind::TimeMark => "time",
     }
 }
 

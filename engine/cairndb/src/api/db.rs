@@ -19,10 +19,13 @@ use crate::scheduler::steps::Job;
 use crate::state::batch::WriteBatch;
 use crate::state::options::{Options, WriteOptions};
 
+pub(crate) mod changes;
 pub(crate) mod diff;
 mod estimates;
 mod follow;
 mod fork;
+#[cfg(feature = "stream")]
+pub(crate) mod stream;
 mod try_write;
 
 /// Closes the engine when the last handle is dropped.

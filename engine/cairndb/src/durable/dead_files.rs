@@ -186,7 +186,9 @@ impl DeadFiles {
         // Copies whose pointers are in no table yet, and everything written after them.
         let copies = state.value_gc.first_copies;
         let written = commit.first_values().into_iter().chain(copies);
-        let moving = immutables.chain(flushed).chain(written).min();
+        // Readers of changes read pointers that are no longer in tables.
+        let read = self.disk.first_read_values();
+        let moving = immutables.chain(flushed).chain(written).chain(read).min();
         let filled = [
             self.disk.value_files.values().active(),
             self.disk.value_files.moved().active(),

@@ -1,6 +1,7 @@
 //! `Disk`: what writers append to, and how it becomes durable.
 //!
 //! * [`group_sync`](crate::durable::group_sync): syncs of the log, for concurrent writers
+//! * [`keeping`](crate::durable::keeping): what stays of the log for readers of changes
 //! * [`persist`](crate::durable::persist): syncs of tables and the manifest that names them
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use crate::durable::log::Log;
 use crate::durable::reserve::DiskReserve;
 use crate::durable::value_files::ValueFiles;
 use crate::log::commit::Commit;
+use crate::log::history::History;
 use crate::log::segments::Segments;
 use crate::recovery::report::OpenReport;
 use crate::versions::base::Base;
@@ -26,7 +28,7 @@ impl Disk {
     pub(crate) fn new(
         base: &Arc<Base>,
         commit: Commit,
-        segments: Segments,
+        segments: (Segments, History),
         report: OpenReport,
     ) -> Disk {
         let log = Arc::new(Log::new(base, commit, segments, report));

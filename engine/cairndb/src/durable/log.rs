@@ -1,6 +1,7 @@
 //! `Log`: the commit lock, the log segments, and the parts of the manifest that both need.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cairndb_base::{ErrorKind, FileNumber, Result};
 use cairndb_env::LogRegion;
@@ -12,6 +13,7 @@ use cairndb_format::name::FileKind;
 
 use crate::durable::manifests::Manifests;
 use crate::log::commit::Commit;
+use crate::log::history::History;
 use crate::log::segments::Segments;
 use crate::recovery::leftovers::Leftovers;
 use crate::recovery::report::OpenReport;
@@ -25,6 +27,7 @@ pub(crate) struct Log {
     commit: Mutex<Commit>,
     committed: Condvar,
     segments: Segments,
+    pub(crate) history: History,
     /// Files found at open that no manifest names. Those of this format are reused or removed by
     /// the first write.
     leftovers: Leftovers,
@@ -36,7 +39,7 @@ impl Log {
     pub(crate) fn new(
         base: &Arc<Base>,
         commit: Commit,
-        segments: Segments,
+        (segments, history): (Segments, History),
         report: OpenReport,
     ) -> Log {
         Log {
@@ -45,6 +48,7 @@ impl Log {
             commit: Mutex::new(commit),
             committed: Condvar::new(),
             segments,
+            history,
             leftovers: Leftovers::default(),
             report,
         }
@@ -67,9 +71,23 @@ impl Log {
         self.committed.wait(commit);
     }
 
+    /// Like [`Log::wait`], at most for `limit`.
+    pub(crate) fn wait_for(&self, commit: &mut MutexGuard<'_, Commit>, limit: Duration) {
+        self.committed.wait_for(commit, limit);
+    }
+
     /// Wakes the writers waiting for a sync pass to end.
     pub(crate) fn notify(&self) {
         self.committed.notify_all();
+    }
+
+    /// Wakes readers of changes: more is durable in tables.
+    pub(crate) fn notify_readers(&self) {
+        if self.history.is_wanted() {
+            // A reader that has looked waits before the lock is free.
+            drop(self.lock());
+            self.notify();
+        }
     }
 
     pub(crate) fn segments(&self) -> &Segments {
@@ -120,6 +138,7 @@ impl Log {
             .iter()
             .map(|segment| segment.record())
             .collect();
+        self.history.describe(&mut edit);
         self.manifests.begin_manifest(edit)
     }
 

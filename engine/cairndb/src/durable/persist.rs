@@ -20,14 +20,11 @@ use cairndb_format::name;
 
 use crate::durable::disk::Disk;
 use crate::log::commit::Commit;
+use crate::log::history::Change;
 use crate::state::stats::Stats;
 use crate::state::version::Version;
 use crate::versions::edits::ranges_not_in;
 use crate::versions::engine_state::Pending;
-
-/// Number of segments that a pass faults in when it retires them: about as many as a writer uses
-/// before the next pass.
-const SPARES_WARMED: usize = 8;
 
 /// Everything one pass makes durable.
 struct Batch<'a> {
@@ -154,7 +151,7 @@ impl Disk {
         let values = Arc::clone(&state.version.values);
         assert!(state.durable.persisting, "one pass runs at a time");
         match result {
-            Ok(edit) => {
+            Ok((edit, change)) => {
                 let Version { runs, ranges, .. } = (*batch.pending.version).clone();
                 assert!(
                     state.durable.seq <= batch.last_seq
@@ -175,10 +172,12 @@ impl Disk {
                 let installed = batch.installed;
                 // Before `persisting` is cleared, so that the segments are freed for a caller that
                 // waits until the database is idle.
-                self.release(batch);
+                self.release(batch, change);
                 let mut state = self.base.versions.lock();
                 state.durable.persisting = false;
                 state.durable.persisted = installed;
+                drop(state);
+                self.log.notify_readers();
                 Ok(true)
             }
             Err(error) => {
@@ -244,7 +243,7 @@ impl Disk {
         }))
     }
 
-    fn persist_batch(&self, batch: &Batch<'_>) -> Result<VersionEdit> {
+    fn persist_batch(&self, batch: &Batch<'_>) -> Result<(VersionEdit, Change)> {
         let mut edit = difference(&batch.from, &batch.pending.version);
         let added: BTreeSet<u64> = edit.added_tables.iter().map(|table| table.file).collect();
         let poison = |error: Error| self.base.poison(error);
@@ -262,6 +261,11 @@ impl Disk {
         // Before the turn, because `Sync` writers wait for the turn.
         let files = self.value_files.moved().sync().map_err(poison)?;
         Stats::add(&self.base.stats.file_syncs, files);
+        if self.log.history.is_wanted() {
+            // Otherwise tables might outlive log records that are not durable, and a reader of
+            // changes would take them for writes that were not logged.
+            self.sync_pass().map_err(poison)?;
+        }
         let _turn = self.log.manifests.take_sync_turn()?;
         self.value_files.values().sync().map_err(poison)?;
         // This also covers the names of logs and value files in earlier edits, because this sync of
@@ -272,12 +276,13 @@ impl Disk {
         }
         let next_file = self.base.next_file.load(Ordering::Relaxed);
         check(&edit, batch, next_file);
-        edit.retired_segments = self.log.segments().numbers_before(batch.floor);
+        let change = self.retire(batch.floor, batch.last_seq);
+        change.describe(&mut edit);
         edit.last_seq = Some(batch.last_seq);
         edit.next_file = Some(next_file);
         edit.value_dead = self.newly_dead(&batch.pending.version);
         let written = if batch.whole.is_some() {
-            let whole = self.whole_edit(batch, &edit.value_dead);
+            let whole = self.whole_edit(batch, &edit.value_dead, &change);
             // After a failure it is unknown which of the two manifests a crash would leave.
             self.log
                 .manifests
@@ -293,24 +298,31 @@ impl Disk {
             return Err(error);
         }
         self.log.manifests.sync().map_err(poison)?;
-        Ok(edit)
+        Ok((edit, change))
     }
 
     /// Returns the edit that builds the version of `batch` from an empty one.
-    fn whole_edit(&self, batch: &Batch<'_>, newly_dead: &[(u64, u64)]) -> VersionEdit {
+    fn whole_edit(
+        &self,
+        batch: &Batch<'_>,
+        newly_dead: &[(u64, u64)],
+        change: &Change,
+    ) -> VersionEdit {
         let mut dead = self.base.versions.lock().durable.dead.clone();
         for (file, bytes) in newly_dead {
             *dead.entry(*file).or_insert(0) += bytes;
         }
         let live = self.log.segments().live();
         let kept = live.iter().filter(|segment| segment.number >= batch.floor);
-        VersionEdit {
+        let mut edit = VersionEdit {
             added_segments: kept.map(|segment| segment.record()).collect(),
             value_dead: dead.into_iter().collect(),
             ..self
                 .base
                 .snapshot_edit(&batch.pending.version, batch.last_seq)
-        }
+        };
+        change.describe_result(&mut edit, self.log.history.events());
+        edit
     }
 
     fn newly_dead(&self, version: &Version) -> Vec<(u64, u64)> {
@@ -328,7 +340,7 @@ impl Disk {
     }
 
     /// Frees the files that the durable manifest no longer names.
-    fn release(&self, batch: Batch<'_>) {
+    fn release(&self, batch: Batch<'_>, change: Change) {
         let kept: BTreeSet<u64> = batch
             .pending
             .version
@@ -345,29 +357,7 @@ impl Disk {
         for file in self.log.segments().shed_spares(self.base.env.now_ns()) {
             self.base.sweeper.reaper().add(name::log(FileNumber(file)));
         }
-        let retired = self.log.segments().retire_before(batch.floor);
-        let generation = self.base.sweeper.followers.generation();
-        // Spares are taken from the end. Faulting in a whole log would delay callers that wait for
-        // this pass.
-        let cold = retired.len().saturating_sub(SPARES_WARMED);
-        for (index, segment) in retired.into_iter().enumerate() {
-            let spare = segment.region.size() == self.base.settings.budget.segment;
-            let region = Arc::clone(&segment.region);
-            if !spare {
-                self.base
-                    .sweeper
-                    .reaper()
-                    .add(name::log(FileNumber(segment.file)));
-            } else if let Some(file) =
-                self.log
-                    .segments()
-                    .add_spare(segment.file, region, generation)
-            {
-                self.base.sweeper.reaper().add(name::log(FileNumber(file)));
-            } else if index >= cold {
-                segment.region.warm();
-            }
-        }
+        self.free_segments(batch.floor, change);
     }
 
     /// Makes everything that was installed before the call durable.

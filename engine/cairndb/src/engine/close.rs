@@ -7,10 +7,9 @@
 
 use std::sync::Arc;
 
-use cairndb_base::{Error, FileNumber, Result, watch};
+use cairndb_base::{Error, Result, watch};
 use cairndb_env::sync::{Mutex, MutexGuard};
 use cairndb_format::manifest::CleanClose;
-use cairndb_format::name;
 
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
@@ -135,28 +134,11 @@ impl Closer<'_> {
             last_seq: commit.last_seq,
             log_ends: Vec::new(),
         });
+        self.disk.log.history.end_readers();
+        let change = self.disk.retire(floor, commit.last_seq);
+        change.describe_result(&mut edit, self.disk.log.history.events());
         self.disk.log.manifests.begin_manifest(edit)?;
-        for segment in self.disk.log.segments().retire_before(floor) {
-            let keep = segment.region.size() == self.base.settings.budget.segment;
-            let region = Arc::clone(&segment.region);
-            if !keep
-                || self
-                    .disk
-                    .log
-                    .segments()
-                    .add_spare(
-                        segment.file,
-                        region,
-                        self.base.sweeper.followers.generation(),
-                    )
-                    .is_some()
-            {
-                self.base
-                    .sweeper
-                    .reaper()
-                    .add(name::log(FileNumber(segment.file)));
-            }
-        }
+        self.disk.free_segments(floor, change);
         commit.leave_segment();
         // Under the commit lock: no write may follow the clean record.
         self.base.health.close();

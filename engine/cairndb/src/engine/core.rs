@@ -13,6 +13,7 @@ use cairndb_base::{Error, Kind, PageCache, Result, SeqNo};
 use cairndb_env::sync::Mutex;
 use cairndb_mem::ChunkPool;
 
+use crate::changes::feed::{Feed, Wanted, check_lease};
 use crate::compaction::schedule::KeyRange;
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
@@ -292,6 +293,26 @@ impl Core {
             writer: &self.writer,
         };
         forks.fork(path, at)
+    }
+
+    /// Opens a feed of changes.
+    pub(crate) fn open_feed(&self, wanted: Wanted) -> Result<Feed> {
+        if let Some(name) = &wanted.lease {
+            check_lease(name)?;
+        }
+        self.begin_write()?;
+        Feed::open(&self.base, &self.disk, wanted)
+    }
+
+    /// Drops a lease. Returns whether there was one.
+    pub(crate) fn drop_lease(&self, name: &str) -> Result<bool> {
+        self.base.check_writable()?;
+        let history = &self.disk.log.history;
+        let Some(lease) = history.lease(name) else {
+            return Ok(false);
+        };
+        history.let_go(&lease);
+        self.disk.note_leases().map(|()| true)
     }
 
     /// Returns the property `name`.

@@ -3,6 +3,7 @@
 use crate::durable::disk::Disk;
 use crate::jobs::relocation::ValueGcState;
 use crate::log::commit::Commit;
+use crate::log::history::History;
 use crate::log::segments::Segments;
 use crate::read::view::Readers;
 use crate::recovery::recovered::Recovered;
@@ -92,6 +93,13 @@ fn first_state(
     }
 }
 
+/// Returns the log before its first segment, which takes `bytes_max`, and what is kept of it.
+fn log_of(recovered: &mut Recovered, bytes_max: u64) -> (Segments, History) {
+    let found = std::mem::take(&mut recovered.history);
+    let segments = Segments::new(recovered.next_segment, bytes_max);
+    (segments, found.into_history(recovered.last_seq))
+}
+
 /// Builds the first owners from the result of the open.
 pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
     let Opened {
@@ -125,7 +133,7 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
         recovered.last_seq,
         budget.memtable_logged,
     );
-    let segments = Segments::new(recovered.next_segment, budget.retained_log);
+    let segments = log_of(&mut recovered, budget.retained_log);
     let origin = Origin::here();
     let versions = VersionSet::new(readers, state, recovered.last_seq);
     let followers = Followers::new(&env, &opener, settings.reader_space);

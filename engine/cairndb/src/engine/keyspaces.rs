@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::sync::MutexGuard;
-use cairndb_format::manifest::VersionEdit;
+use cairndb_format::manifest::{KeyspaceEvent, KeyspaceRecord, VersionEdit};
 
 use crate::durable::disk::Disk;
 use crate::log::commit::{Commit, closing};
@@ -20,6 +20,20 @@ use crate::versions::base::Base;
 fn no_such(name: &str) -> Error {
     let message = "there is no such keyspace; create it with `create_keyspace`";
     Error::new(ErrorKind::NotFound, message).found(format_args!("keyspace {name:?}"))
+}
+
+/// Returns what readers of changes learn, with a sequence number of its own.
+fn event(commit: &mut Commit, record: &KeyspaceRecord, created: bool) -> Result<KeyspaceEvent> {
+    let seq = commit.take_unlogged().ok_or_else(|| {
+        let message = "too many writes in a row were not logged; flush first";
+        Error::new(ErrorKind::NotSupported, message)
+    })?;
+    Ok(KeyspaceEvent {
+        seq,
+        number: record.number,
+        created,
+        name: record.name.clone(),
+    })
 }
 
 pub(crate) struct KeyspaceManager<'c> {
@@ -51,11 +65,14 @@ impl KeyspaceManager<'_> {
         let mut commit = self.lock()?;
         let record = self.base.keyspaces.record(name, options)?;
         let keyspace = self.base.keyspaces.prepare(record.clone())?;
+        let event = event(&mut commit, &record, true)?;
         let edit = VersionEdit {
             created_keyspaces: vec![record],
+            keyspace_events: vec![event.clone()],
             ..VersionEdit::default()
         };
         self.make_durable(&mut commit, &edit)?;
+        self.disk.log.history.add_event(event);
         self.base.keyspaces.add(Arc::clone(&keyspace));
         self.base.begin_keyspaces();
         Ok(keyspace)
@@ -70,11 +87,14 @@ impl KeyspaceManager<'_> {
         let mut commit = self.lock()?;
         let found = self.base.keyspaces.find(name);
         let keyspace = found.ok_or_else(|| no_such(name))?;
+        let event = event(&mut commit, &keyspace.record, false)?;
         let edit = VersionEdit {
             dropped_keyspaces: vec![keyspace.record.number],
+            keyspace_events: vec![event.clone()],
             ..VersionEdit::default()
         };
         self.make_durable(&mut commit, &edit)?;
+        self.disk.log.history.add_event(event);
         let below = self.base.new_file();
         self.base.keyspaces.remove(&keyspace, below);
         drop(commit);

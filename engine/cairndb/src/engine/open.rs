@@ -22,6 +22,7 @@ use cairndb_mem::ClockCache;
 use crate::engine::configure::{contexts, opener, settings, validate};
 use crate::engine::core::Core;
 use crate::engine::first_state::Opened;
+use crate::recovery::folded_log::FoundHistory;
 use crate::recovery::leftovers::unlisted_files;
 use crate::recovery::recover::{Recovery, remove_unused_logs};
 use crate::recovery::recovered::Recovered;
@@ -164,6 +165,7 @@ impl Recovered {
             manifest: 0,
             value_dead: BTreeMap::new(),
             stored: Stored::default(),
+            history: FoundHistory::default(),
             report: OpenReport {
                 created: true,
                 ..OpenReport::default()

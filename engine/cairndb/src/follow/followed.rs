@@ -108,6 +108,9 @@ impl Followed {
     }
 
     fn apply_entry(&mut self, seq: SeqNo, entry: &Entry<'_>, places: &Places<'_>) -> Result<()> {
+        if entry.kind == Kind::TimeMark {
+            return Ok(());
+        }
         let key = StoredKey::of_entry(entry);
         if !places.keyspaces.keeps_logged(key.keyspace(), places.live)? {
             return Ok(());

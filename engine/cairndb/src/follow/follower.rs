@@ -286,7 +286,7 @@ impl Follower {
         let folded = &mut manifest.folded;
         check_components(folded, &self.base.context, FileNumber(manifest.number))?;
         folded.keyspaces.update(&self.base.keyspaces)?;
-        let continues = continues && tail.log.is_among(&folded.segments);
+        let continues = continues && tail.log.is_among(&folded.log.live);
         let orders = &self.base.opener.orders;
         let version = self.version(&mut manifest, &announced)?;
         if continues {
@@ -377,7 +377,7 @@ impl Follower {
             live: &self.base.keyspaces.live(),
         };
         let followed = &mut tail.followed;
-        let segments = &manifest.folded.segments;
+        let segments = &manifest.folded.log.live;
         tail.log
             .read_through(&*self.base.dir, segments, position, |record| {
                 followed.apply(record, &places)

@@ -1,94 +1,24 @@
 //! The log of a database that another process writes, read up to the published position.
-//!
-//! Nothing is read in place: bytes are copied out of the file, and every record of the copy must be
-//! valid. A segment that was recycled meanwhile has another salt, so none of its records is.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use cairndb_base::{Error, ErrorKind, FileNumber, Result};
-use cairndb_env::{Dir, ReadFile};
-use cairndb_format::log::{HEADER_BYTES, Record, SegmentHeader, SegmentReader, Step};
+use cairndb_base::{FileNumber, Result};
+use cairndb_env::Dir;
+use cairndb_format::log::{HEADER_BYTES, Record};
 use cairndb_format::manifest::SegmentRecord;
 use cairndb_format::name;
 use cairndb_shared::LogPosition;
 
-/// A segment that has been read up to some record.
-#[derive(Debug)]
-struct Segment {
-    name: String,
-    file: Arc<dyn ReadFile>,
-    header: SegmentHeader,
-    /// Offset of the next record.
-    at: u64,
-}
+use crate::log::segment_file::{SegmentFile, changed};
 
 /// The place up to which the log has been read.
 #[derive(Debug, Default)]
 pub(super) struct LogTail {
-    segment: Option<Segment>,
+    segment: Option<SegmentFile>,
+    /// Offset of the next record.
+    at: u64,
     /// The bytes read last.
     bytes: Vec<u8>,
-}
-
-#[cold]
-fn changed(name: &str, offset: u64) -> Error {
-    Error::corruption("a log segment lacks records that its writer published")
-        .file(name.to_owned())
-        .offset(offset)
-}
-
-impl Segment {
-    fn open(dir: &dyn Dir, record: &SegmentRecord) -> Result<Segment> {
-        let name = name::log(FileNumber(record.file));
-        let file = dir.open_read(&name).map_err(|error| match error.kind() {
-            // It was recycled and removed, which the manifest states by now.
-            ErrorKind::NotFound => error.with_kind(ErrorKind::Corruption),
-            _ => error,
-        })?;
-        let mut sector = [0; HEADER_BYTES];
-        file.read_at(0, &mut sector)?;
-        let header = SegmentHeader::decode(&sector).map_err(|error| error.file(name.clone()))?;
-        if (header.segment, header.salt) != (record.segment, record.salt) {
-            return Err(changed(&name, 0));
-        }
-        Ok(Segment {
-            name,
-            file,
-            header,
-            at: HEADER_BYTES as u64,
-        })
-    }
-
-    /// Passes the records up to `end` to `apply`.
-    fn read(
-        &mut self,
-        end: u64,
-        bytes: &mut Vec<u8>,
-        mut apply: impl FnMut(&Record<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let len = end
-            .checked_sub(self.at)
-            .and_then(|len| usize::try_from(len).ok());
-        let len = len.ok_or_else(|| changed(&self.name, self.at))?;
-        bytes.clear();
-        let reserved = bytes.try_reserve_exact(len);
-        reserved.map_err(|_| Error::new(ErrorKind::Io, "no memory to read the log"))?;
-        bytes.resize(len, 0);
-        self.file.read_at(self.at, bytes)?;
-        let mut reader = SegmentReader::of_part(bytes, self.at, &self.header);
-        while self.at < end {
-            let Step::Record(record) = reader.advance() else {
-                return Err(changed(&self.name, self.at));
-            };
-            apply(&record).map_err(|error| match error.file_name() {
-                Some(_) => error,
-                None => error.file(self.name.clone()).offset(record.offset),
-            })?;
-            self.at = record.end;
-        }
-        Ok(())
-    }
 }
 
 impl LogTail {
@@ -118,7 +48,8 @@ impl LogTail {
     ) -> Result<()> {
         match &mut self.segment {
             Some(segment) if position.is_in(segment.header.segment) => {
-                segment.read(position.offset(), &mut self.bytes, apply)
+                self.at = segment.read(self.at..position.offset(), &mut self.bytes, apply)?;
+                Ok(())
             }
             _ => Ok(()),
         }
@@ -155,21 +86,24 @@ impl LogTail {
         while let Some(record) = numbers.next() {
             let segment = match self.segment.take() {
                 Some(segment) if segment.header.segment == record.segment => segment,
-                _ => Segment::open(dir, record)?,
+                _ => {
+                    self.at = HEADER_BYTES as u64;
+                    SegmentFile::open(dir, record)?
+                }
             };
             let segment = self.segment.insert(segment);
             let end = match numbers.peek() {
                 None => position.offset(),
                 // The next segment states where this one ends.
                 Some(next) => {
-                    let next = Segment::open(dir, next)?.header;
+                    let next = SegmentFile::open(dir, next)?.header;
                     if next.previous_segment != record.segment {
-                        return Err(changed(&segment.name, segment.at));
+                        return Err(changed(&segment.name, self.at));
                     }
                     next.previous_end
                 }
             };
-            segment.read(end, &mut self.bytes, &mut apply)?;
+            self.at = segment.read(self.at..end, &mut self.bytes, &mut apply)?;
         }
         Ok(())
     }

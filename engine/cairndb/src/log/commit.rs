@@ -26,7 +26,7 @@ use crate::log::payload::Payload;
 use crate::log::segments::Segment;
 use crate::state::memtables::{MemWriters, Memtables};
 use crate::state::ranges::Deleted;
-use crate::state::sections::Section;
+use crate::state::sections::{Section, StoredKey};
 
 /// Accounting of the mutable memtable's values that stay in the log.
 #[derive(Debug)]
@@ -105,6 +105,8 @@ pub(crate) struct Commit {
     pub(crate) syncing: bool,
     /// Whether the worker waits for the next write, which may overwrite or delete large values.
     pub(crate) wakes_worker: bool,
+    /// Whether the time is logged before the next logged write.
+    pub(crate) mark_due: bool,
     /// Whether the worker found writes that are not published yet, and must be woken when they are.
     pub(crate) look_again: bool,
     /// Whether the handle is being closed: pending writes are completed, new ones are refused.
@@ -172,6 +174,7 @@ impl Commit {
             synced: (last_seq, LogPosition::default()),
             syncing: false,
             wakes_worker: false,
+            mark_due: false,
             look_again: false,
             closing: false,
             scratch: Vec::new(),
@@ -394,6 +397,39 @@ impl Commit {
                 Err(error)
             }
         }
+    }
+
+    /// Makes the next logged write log the time first.
+    pub(crate) fn ask_for_mark(&mut self) {
+        self.mark_due = true;
+        self.wakes_worker = true;
+    }
+
+    /// Logs the time, in milliseconds since 1970, if the segment has room for that and `next`.
+    ///
+    /// # Errors
+    /// Those of [`Commit::log`].
+    pub(crate) fn log_mark(&mut self, wall_ms: u64, next: &Payload<'_>) -> Result<bool> {
+        let value = wall_ms.to_le_bytes();
+        let mark = Payload::One {
+            kind: Kind::TimeMark,
+            key: StoredKey::plain(b""),
+            value: &value,
+        };
+        let fits = self.segment_fits(mark.record_bytes() + next.record_bytes());
+        if fits {
+            let logged = self.log(&mark, false)?;
+            self.logged_bytes += logged.bytes;
+            self.last_seq += 1;
+        }
+        Ok(fits)
+    }
+
+    /// Takes a sequence number that is not logged. Returns `None` if too many were not.
+    pub(crate) fn take_unlogged(&mut self) -> Option<SeqNo> {
+        let taken = self.skip_log(1).then_some(self.last_seq + 1)?;
+        self.last_seq = taken;
+        Some(taken)
     }
 
     /// Records that `count` sequence numbers will not be in the log. Returns `false` if the gap

@@ -37,6 +37,8 @@ pub(crate) struct Segment {
     pub(crate) file: u64,
     pub(crate) salt: u64,
     pub(crate) start_seq: SeqNo,
+    /// Smallest number of a value file that its pointers may refer to.
+    pub(crate) first_values: u64,
     pub(crate) region: Arc<dyn LogRegion>,
     binding: Binding,
     /// End of the last record written to the region.
@@ -278,8 +280,8 @@ impl Segments {
         &self,
         file: u64,
         region: Arc<dyn LogRegion>,
-        salt: u64,
-        start_seq: SeqNo,
+        (salt, start_seq): (u64, SeqNo),
+        first_values: u64,
     ) -> Result<Arc<Segment>> {
         let mut sets = self.sets.lock();
         let number = sets.next_number;
@@ -311,6 +313,7 @@ impl Segments {
             file,
             salt,
             start_seq,
+            first_values,
             region,
             binding: header.binding(),
             written: AtomicU64::new(log::HEADER_BYTES as u64),
@@ -375,16 +378,6 @@ impl Segments {
             "segments are listed oldest first"
         );
         retired
-    }
-
-    /// Returns the numbers of the live segments before `floor`.
-    pub(crate) fn numbers_before(&self, floor: u64) -> Vec<u64> {
-        let sets = self.sets.lock();
-        sets.live
-            .iter()
-            .map(|segment| segment.number)
-            .filter(|number| *number < floor)
-            .collect()
     }
 
     /// Returns the work needed to make everything appended so far durable.

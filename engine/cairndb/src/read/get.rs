@@ -43,7 +43,7 @@ impl Newest {
     #[inline]
     fn of(kind: Kind, operand: Operand) -> Newest {
         match kind {
-            Kind::Delete | Kind::RangeDelete => Newest::Missing,
+            Kind::Delete | Kind::RangeDelete | Kind::TimeMark => Newest::Missing,
             Kind::Put => Newest::Value,
             Kind::Pointer => Newest::Pointer,
             Kind::Merge => Newest::Operand(operand),

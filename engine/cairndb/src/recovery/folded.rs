@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, FileNumber, Result, SeqNo};
 use cairndb_files::check_numbers;
-use cairndb_format::manifest::{CleanClose, DeletedRange, SegmentRecord, TableRecord, VersionEdit};
+use cairndb_format::manifest::{CleanClose, DeletedRange, TableRecord, VersionEdit};
 use cairndb_format::name::{self, FileKind};
 
+use crate::recovery::folded_log::FoldedLog;
 use crate::recovery::keyspaces::FoldedKeyspaces;
 use crate::state::files::opener::TableOpener;
 use crate::state::files::value_handle::ValueHandle;
@@ -27,8 +28,7 @@ pub(crate) struct Folded {
     pub(crate) last_seq: SeqNo,
     pub(crate) tables: BTreeMap<u64, TableRecord>,
     pub(crate) runs: Vec<u64>,
-    pub(crate) segments: BTreeMap<u64, SegmentRecord>,
-    pub(crate) next_segment: u64,
+    pub(crate) log: FoldedLog,
     pub(crate) values: BTreeSet<u64>,
     pub(crate) value_dead: BTreeMap<u64, u64>,
     pub(crate) value_sizes: BTreeMap<u64, u64>,
@@ -40,8 +40,9 @@ pub(crate) struct Folded {
 }
 
 impl Folded {
-    pub(crate) fn apply(&mut self, edit: VersionEdit) -> Result<()> {
+    pub(crate) fn apply(&mut self, mut edit: VersionEdit) -> Result<()> {
         check_numbers(&edit)?;
+        self.log.apply(&mut edit);
         self.apply_values(&edit);
         self.comparator = edit.comparator.or(self.comparator.take());
         let operator = &mut self.stored.merge_operator;
@@ -75,13 +76,6 @@ impl Folded {
         if let Some(runs) = edit.runs {
             self.runs = runs;
         }
-        for segment in edit.added_segments {
-            self.next_segment = self.next_segment.max(segment.segment + 1);
-            self.segments.insert(segment.segment, segment);
-        }
-        for segment in edit.retired_segments {
-            self.segments.remove(&segment);
-        }
         self.deleted_ranges.extend(edit.deleted_ranges);
         if !edit.incarnations.is_empty() {
             self.stored.lineage = Lineage::new(edit.incarnations);
@@ -110,7 +104,7 @@ impl Folded {
     /// Returns a number above those of all files that it names.
     pub(crate) fn files_end(&self) -> u64 {
         let tables = self.tables.keys().next_back();
-        let logs = self.segments.values().map(|segment| &segment.file);
+        let logs = self.log.files();
         let named = logs.chain(tables).chain(self.values.last()).max();
         named.map_or(self.next_file, |file| self.next_file.max(file + 1))
     }
@@ -120,10 +114,10 @@ impl Folded {
         let Some(close) = &self.closed else {
             return Ok(());
         };
-        if !close.log_ends.is_empty() || !self.segments.is_empty() {
+        if !close.log_ends.is_empty() || !self.log.live.is_empty() {
             return Err(Error::corruption("log segments remain after a clean close")
                 .expected("no segment")
-                .found(self.segments.len().max(close.log_ends.len())));
+                .found(self.log.live.len().max(close.log_ends.len())));
         }
         if close.last_seq != self.last_seq {
             return Err(

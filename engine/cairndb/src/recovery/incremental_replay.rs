@@ -26,6 +26,7 @@ impl Replay<'_> {
     pub(super) fn release_segments(&mut self, log: &LiveLog<'_>, done: usize) -> Result<()> {
         self.sync_values()?;
         self.dir.sync()?;
+        self.recovered.history.give_up();
         let recovered = &mut *self.recovered;
         let left = log.records().get(done..).unwrap_or_default();
         let edit = VersionEdit {

@@ -60,24 +60,8 @@ impl Recovery<'_> {
     pub(crate) fn run(&self, number: FileNumber) -> Result<Recovered> {
         let dir = &*self.opener.files.dir;
         let named = |error: Error| error.file(name::manifest(number));
-        let mut folded = Folded::default();
         let mut manifest_files = ManifestFiles::new(number);
-        let mut reader = ManifestReader::open(dir, number)?;
-        while let Some(edit) = reader.advance()? {
-            manifest_files.add(&edit);
-            folded.apply(edit).map_err(named)?;
-        }
-        let manifest_cut = match reader.tail() {
-            Tail::Clean => None,
-            Tail::Torn { offset } => {
-                // A clean close followed by a torn tail was not the last edit.
-                folded.closed = None;
-                Some(ManifestCut {
-                    file: name::manifest(number),
-                    offset,
-                })
-            }
-        };
+        let (mut folded, manifest_cut) = self.fold(number, &mut manifest_files)?;
         folded.check_closed().map_err(named)?;
         check_components(&folded, &self.contexts[Section::Default], number)?;
         let listed = dir.list()?;
@@ -99,10 +83,11 @@ impl Recovery<'_> {
             last_seq: folded.last_seq,
             next_file,
             next_run,
-            next_segment: folded.next_segment.max(1),
+            next_segment: folded.log.next_segment.max(1),
             manifest: number.0,
             value_dead: folded.value_dead.clone(),
             stored: folded.stored.clone(),
+            history: folded.log.found(),
             report: OpenReport {
                 clean: folded.closed.is_some(),
                 manifest_cut,
@@ -115,7 +100,37 @@ impl Recovery<'_> {
         if folded.closed.is_none() {
             self.replay(&folded, &mut manifest_files, &mut recovered)?;
         }
+        recovered.last_seq = recovered.last_seq.max(folded.log.newest_event());
+        let kept = recovered.history.kept.iter();
+        recovered.logs.extend(kept.map(|kept| kept.record.file));
         Ok(recovered)
+    }
+
+    /// Folds the edits of a manifest. Returns where a crash has cut it.
+    fn fold(
+        &self,
+        number: FileNumber,
+        manifest_files: &mut ManifestFiles,
+    ) -> Result<(Folded, Option<ManifestCut>)> {
+        let mut folded = Folded::default();
+        let mut reader = ManifestReader::open(&*self.opener.files.dir, number)?;
+        while let Some(edit) = reader.advance()? {
+            manifest_files.add(&edit);
+            let applied = folded.apply(edit);
+            applied.map_err(|error| error.file(name::manifest(number)))?;
+        }
+        let cut = match reader.tail() {
+            Tail::Clean => None,
+            Tail::Torn { offset } => {
+                // A clean close followed by a torn tail was not the last edit.
+                folded.closed = None;
+                Some(ManifestCut {
+                    file: name::manifest(number),
+                    offset,
+                })
+            }
+        };
+        Ok((folded, cut))
     }
 
     /// Replays the log into `recovered`, which must not be used after an error.
@@ -126,9 +141,9 @@ impl Recovery<'_> {
         recovered: &mut Recovered,
     ) -> Result<()> {
         let dir = &*self.opener.files.dir;
-        let log = LiveLog::new(dir, folded.segments.values());
+        let log = LiveLog::new(dir, folded.log.live.values());
         if self.settings.read_only {
-            let live = folded.segments.values();
+            let live = folded.log.live.values();
             recovered.logs = live.map(|segment| segment.file).collect();
         }
         let end = Walk {
@@ -162,6 +177,10 @@ impl Recovery<'_> {
             released: 0,
         };
         let replayed = replay.run(&log, &end);
+        let last_seq = recovered.last_seq;
+        if !self.settings.read_only {
+            recovered.history.keep(log.records(), &end.ends, last_seq);
+        }
         if replayed.is_err() && !self.settings.read_only {
             // The next attempt cannot use anything written so far. Errors of the sweep are dropped
             // in favour of the replay's.

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use cairndb_base::SeqNo;
 use cairndb_env::Env;
 
+use crate::recovery::folded_log::FoundHistory;
 use crate::recovery::report::OpenReport;
 use crate::state::lineage::Stored;
 use crate::state::ranges::RangeMap;
@@ -28,6 +29,7 @@ pub(crate) struct Recovered {
     pub(crate) manifest: u64,
     pub(crate) value_dead: BTreeMap<u64, u64>,
     pub(crate) stored: Stored,
+    pub(crate) history: FoundHistory,
     pub(crate) report: OpenReport,
     /// Directory listing, if recovery has changed nothing since it was read.
     pub(crate) listed: Option<Vec<String>>,

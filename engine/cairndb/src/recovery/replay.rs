@@ -11,6 +11,7 @@ use cairndb_env::Dir;
 use cairndb_format::batch::{self, Entry};
 use cairndb_format::log::{HEADER_BYTES, Record, SegmentReader, Step};
 use cairndb_format::manifest::TableRecord;
+use cairndb_format::value_file::Pointer;
 use cairndb_mem::Memtable;
 
 use crate::jobs::inputs::Inputs;
@@ -128,6 +129,11 @@ impl Replay<'_> {
         report.unlogged_lost += record.seq.saturating_sub(first.max(self.durable_seq + 1));
         for (seq, entry) in (record.seq..).zip(batch::iter(record.payload)?) {
             let entry = entry?;
+            if entry.kind == Kind::Pointer
+                && let Ok(pointer) = Pointer::decode(entry.value)
+            {
+                self.recovered.history.note_values(pointer.file.0);
+            }
             // Entries of durable flushes must not be applied again: a merge operand would count
             // twice. Memtables are flushed in order, so the manifest's last sequence number is the
             // boundary.
@@ -141,6 +147,9 @@ impl Replay<'_> {
     }
 
     fn apply_entry(&mut self, seq: SeqNo, entry: &Entry<'_>) -> Result<()> {
+        if entry.kind == Kind::TimeMark {
+            return Ok(());
+        }
         let key = StoredKey::of_entry(entry);
         if !self.keyspaces.keeps_logged(key.keyspace(), &self.live)? {
             return Ok(());

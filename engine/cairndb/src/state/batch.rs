@@ -228,9 +228,9 @@ impl WriteBatch {
                     from: key,
                     to: stored.end_of_range(entry.value),
                 },
-                // A batch of a user never holds a pointer: the write path makes them, in its own
-                // copy.
-                Kind::Put | Kind::Pointer => BatchEntry::Put {
+                // A batch of a user never holds a pointer or a mark: the write path makes them, in
+                // its own copy.
+                Kind::Put | Kind::Pointer | Kind::TimeMark => BatchEntry::Put {
                     key,
                     value: entry.value,
                 },

@@ -137,7 +137,7 @@ impl OwnWrites {
     ) -> Result<()> {
         let mark = self.batch.mark();
         match (space, kind) {
-            (_, Kind::Pointer | Kind::RangeDelete) => {
+            (_, Kind::Pointer | Kind::RangeDelete | Kind::TimeMark) => {
                 return Err(Error::invalid("not an entry that a user writes"));
             }
             (Some(keyspace), _) => self.batch.add_in(keyspace, kind, key, value),
@@ -356,7 +356,7 @@ impl OwnWrites {
     fn write(&self, op: u32) -> OwnWrite<'_> {
         let entry = self.entry(op);
         match entry.kind {
-            Kind::Delete | Kind::RangeDelete => OwnWrite::Delete,
+            Kind::Delete | Kind::RangeDelete | Kind::TimeMark => OwnWrite::Delete,
             Kind::Merge => OwnWrite::Merge(op),
             Kind::Put | Kind::Pointer => OwnWrite::Put(entry.value),
         }

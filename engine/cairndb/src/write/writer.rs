@@ -284,8 +284,21 @@ impl Writer {
                 }
                 self.rotate(&mut commit, payload.record_bytes())?;
             }
-            return Ok(commit);
+            return self.marked(commit, payload, logged);
         }
+    }
+
+    /// Logs the time before a payload that is logged, if it is due.
+    fn marked<'a>(
+        &self,
+        mut commit: MutexGuard<'a, Commit>,
+        payload: &Payload<'_>,
+        logged: bool,
+    ) -> Result<MutexGuard<'a, Commit>> {
+        if logged && commit.mark_due {
+            self.disk.log_mark(&mut commit, payload)?;
+        }
+        Ok(commit)
     }
 
     /// Returns whether another segment would exceed the limit of the log, and flushing the oldest
@@ -398,11 +411,16 @@ impl Writer {
         };
         let salt = self.base.env.random_u64();
         let start_seq = commit.last_seq + 1;
-        let begun = self
-            .disk
-            .log
-            .segments()
-            .begin(file, Arc::clone(&region), salt, start_seq);
+        let next_file = self.base.next_file.load(Ordering::Relaxed);
+        let values = self.disk.value_files.values().active().into_iter();
+        let first_values = values.chain(commit.first_values()).chain([next_file]).min();
+        let first_values = first_values.unwrap_or(next_file);
+        let begun = self.disk.log.segments().begin(
+            file,
+            Arc::clone(&region),
+            (salt, start_seq),
+            first_values,
+        );
         let segment =
             begun.inspect_err(|_| self.base.sweeper.reaper().add(name::log(FileNumber(file))))?;
         let edit = VersionEdit {
@@ -422,6 +440,7 @@ impl Writer {
         }
         segment.mark_appended();
         commit.enter_segment(segment);
+        commit.mark_due |= self.disk.log.history.is_wanted();
         // An idle database keeps one segment, and from here on the memtable may extend over two.
         self.base.versions.wake_idle_worker();
         Ok(())

@@ -11,6 +11,8 @@
 mod background;
 mod bad_input;
 mod borrowed_values;
+mod changes;
+mod changes_after_crash;
 mod counting;
 mod descriptors;
 mod fold_limits;

@@ -30,6 +30,7 @@ pub struct Entry<'a> {
 
 const POINTER: u8 = Kind::Pointer as u8;
 const POINTER_IN: u8 = POINTER | IN_KEYSPACE;
+const MARK: u8 = Kind::TimeMark as u8;
 const RANGE_IN: u8 = Kind::RangeDelete as u8 | IN_KEYSPACE;
 
 /// Returns whether a range of keys in a keyspace that starts at `start` ends in the same keyspace,
@@ -158,6 +159,7 @@ impl<'a> BatchIter<'a> {
             let whole = match kind {
                 POINTER | POINTER_IN => value.len() == POINTER_BYTES,
                 RANGE_IN => ends_in_keyspace(key, value),
+                MARK => key.is_empty() && value.len() == size_of::<u64>(),
                 _ => true,
             };
             (fits && whole).then_some((Raw { kind, key, value }, at))
@@ -210,7 +212,8 @@ impl<'a> BatchIter<'a> {
 #[inline]
 fn known(number: u8) -> Option<(Kind, bool)> {
     let kind = Kind::from_u8(number & !IN_KEYSPACE)?;
-    Some((kind, number & IN_KEYSPACE != 0))
+    let in_keyspace = number & IN_KEYSPACE != 0;
+    (kind != Kind::TimeMark || !in_keyspace).then_some((kind, in_keyspace))
 }
 
 /// Returns the key after the keyspace's number, which is not 0, in the kinds that have one.
@@ -229,7 +232,7 @@ fn too_new(kind: u8) -> Error {
         ErrorKind::FormatTooNew,
         "batch contains an entry kind that a newer version wrote; open it with that version",
     )
-    .expected("kind 0 to 4 or 8 to 12")
+    .expected("kind 0 to 4, 7 or 8 to 12")
     .found(kind)
 }
 

@@ -154,7 +154,7 @@ fn limits_hold_at_and_one_beyond() {
 #[test]
 fn unknown_kinds_are_stepped_over_by_validate_and_refused_by_iter() {
     // Those that `docs/format/batch.md` reserves, and others.
-    for kind in [5u8, 6, 7, 13, 14, 15, 16, 27, 255] {
+    for kind in [5u8, 6, 13, 14, 15, 16, 27, 255] {
         let (start, end) = ([3, 1, 1, b'a', 0, kind], [2, 8, 9, 0, 1, b'c']);
         let payload = [&start[..], &[4, 0, 0, 0, 1], &end].concat();
         let found = validate(&payload).unwrap();
@@ -163,6 +163,25 @@ fn unknown_kinds_are_stepped_over_by_validate_and_refused_by_iter() {
         assert_eq!(entries.next().unwrap().unwrap().key, b"a");
         fails(entries.next().unwrap(), ErrorKind::FormatTooNew);
         assert!(entries.next().is_none());
+    }
+}
+
+#[test]
+fn a_time_mark_has_a_time_and_no_key() {
+    let payload = |key: &[u8], value: &[u8]| {
+        let mut batch = BatchWriter::new();
+        batch.add(Kind::TimeMark, key, value);
+        batch.to_payload()
+    };
+    let whole = payload(b"", &7_u64.to_le_bytes());
+    let mark = iter(&whole).unwrap().next().unwrap().unwrap();
+    assert_eq!((mark.kind, mark.value[0]), (Kind::TimeMark, 7));
+    for bad in [
+        payload(b"k", &[0; 8]),
+        payload(b"", &[0; 7]),
+        payload(b"", b""),
+    ] {
+        fails(validate(&bad), ErrorKind::Corruption);
     }
 }
 

@@ -6,14 +6,16 @@ use cairndb_base::coding::put_varint;
 use cairndb_base::{Error, Result, SEQ_MAX};
 
 use crate::input::Input;
-use crate::manifest::edit::{CleanClose, Incarnation, SegmentRecord, VersionEdit};
+use crate::manifest::edit::{CleanClose, SegmentRecord, VersionEdit};
 use crate::manifest::fields::{
     FieldWriter, NAME_BYTES_MAX, end, name, next_field, pairs, single, unknown, varints,
 };
-use crate::manifest::{deleted_range, keyspace_record, table_record};
+use crate::manifest::{deleted_range, history, keyspace_record, table_record};
 
 /// Tags, in the order in which fields are written. Readers must know every odd tag.
 mod tag {
+    use super::history;
+
     pub(super) const COMPARATOR: u64 = 1;
     pub(super) const MERGE_OPERATOR: u64 = 3;
     pub(super) const NEXT_FILE: u64 = 5;
@@ -32,7 +34,6 @@ mod tag {
     pub(super) const CLEAN_CLOSE: u64 = 27;
     pub(super) const CREATED_KEYSPACE: u64 = 29;
     pub(super) const DROPPED_KEYSPACES: u64 = 31;
-    pub(super) const INCARNATIONS: u64 = 34;
     pub(super) const DELETED_RANGE: u64 = 39;
 
     /// Returns whether a tag may occur several times in a row. This holds for tags that this
@@ -40,7 +41,7 @@ mod tag {
     pub(super) fn repeats(tag: u64) -> bool {
         match tag {
             ADDED_TABLE | ADDED_SEGMENT | CREATED_KEYSPACE | DELETED_RANGE => true,
-            0 | SETTLED_VALUES | VALUE_DEAD | INCARNATIONS => false,
+            0 | SETTLED_VALUES | VALUE_DEAD | history::INCARNATIONS | history::LEASES => false,
             _ => tag.is_multiple_of(2),
         }
     }
@@ -93,9 +94,7 @@ impl VersionEdit {
         }
         let dropped = self.dropped_keyspaces.iter().copied().map(u64::from);
         to.varints(tag::DROPPED_KEYSPACES, dropped);
-        let incarnations = self.incarnations.iter();
-        let incarnations = incarnations.flat_map(|it| [it.number, it.after]);
-        to.varints(tag::INCARNATIONS, incarnations);
+        history::encode(self, &mut to);
         for range in &self.deleted_ranges {
             to.field(tag::DELETED_RANGE, |body| {
                 deleted_range::encode(range, body);
@@ -147,7 +146,10 @@ impl VersionEdit {
                 self.created_keyspaces.push(keyspace_record::decode(body)?);
             }
             tag::DROPPED_KEYSPACES => self.dropped_keyspaces = keyspace_record::numbers(body)?,
-            tag::INCARNATIONS => self.incarnations = decode_incarnations(body)?,
+            history::INCARNATIONS => self.incarnations = history::incarnations(body)?,
+            history::KEPT_SEGMENTS => self.kept_segments = Some(history::kept(body)?),
+            history::LEASES => self.leases = Some(history::leases(body)?),
+            history::KEYSPACE_EVENT => self.keyspace_events.push(history::event(body)?),
             tag::DELETED_RANGE => self.deleted_ranges.push(deleted_range::decode(body)?),
             other => unknown(other)?,
         }
@@ -194,20 +196,6 @@ fn decode_segment(body: &[u8]) -> Result<SegmentRecord> {
         unknown(tag)?;
     }
     Ok(record)
-}
-
-fn decode_incarnations(body: &[u8]) -> Result<Vec<Incarnation>> {
-    let pairs = pairs(body)?.into_iter();
-    let found: Vec<_> = pairs
-        .map(|(number, after)| Incarnation { number, after })
-        .collect();
-    if found.is_sorted_by_key(|it| it.after) && found.iter().all(|it| it.number > 0) {
-        return Ok(found);
-    }
-    Err(
-        Error::corruption("the database's incarnations are malformed")
-            .expected("numbers above 0, each taking over no less than the one before"),
-    )
 }
 
 fn decode_close(body: &[u8]) -> Result<CleanClose> {

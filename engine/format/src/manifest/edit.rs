@@ -48,6 +48,48 @@ pub struct VersionEdit {
     pub deleted_ranges: Vec<DeletedRange>,
     /// All incarnations, oldest first; replaces the previous list.
     pub incarnations: Vec<Incarnation>,
+    /// The segments that are kept only for readers of changes, oldest first; replaces the previous
+    /// list.
+    pub kept_segments: Option<Vec<KeptSegment>>,
+    /// The leases of readers of changes; replaces the previous list.
+    pub leases: Option<Vec<Lease>>,
+    /// Creations and drops of keyspaces, at their sequence numbers, for readers of changes.
+    pub keyspace_events: Vec<KeyspaceEvent>,
+}
+
+/// A segment whose contents are in tables, kept for readers of changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeptSegment {
+    /// Segment number.
+    pub segment: u64,
+    /// Offset at which its records end.
+    pub end: u64,
+    /// Smallest number of a value file that its pointers may refer to; 0 if there is none.
+    pub first_values: u64,
+}
+
+/// A named reader of changes, for which the log is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lease {
+    /// Name, 1 to 255 bytes.
+    pub name: String,
+    /// Sequence number up to which the reader needs nothing.
+    pub seq: SeqNo,
+    /// Maximum number of bytes that are kept.
+    pub bytes_max: u64,
+}
+
+/// The creation or the drop of a keyspace, as a reader of changes sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyspaceEvent {
+    /// Its sequence number, which no write has.
+    pub seq: SeqNo,
+    /// Number of the keyspace.
+    pub number: u32,
+    /// Whether it was created, or else dropped.
+    pub created: bool,
+    /// Name of the keyspace.
+    pub name: String,
 }
 
 /// A part of a database's history within which a sequence number means one write.

@@ -23,11 +23,11 @@ fn spares_and_live_segments_share_one_limit() {
     let segments = Segments::new(1, 4 * BYTES);
     for file in 0..2 {
         let live = region(&*dir, file, BYTES);
-        segments.begin(file, live, 7, 1).unwrap();
+        segments.begin(file, live, (7, 1), 1).unwrap();
     }
     // A segment created for a long record does not count against the limit.
     let long = region(&*dir, 2, 100 * BYTES);
-    segments.begin(2, long, 7, 1).unwrap();
+    segments.begin(2, long, (7, 1), 1).unwrap();
     let kept = region(&*dir, 3, BYTES);
     assert_eq!(segments.add_spare(3, Arc::clone(&kept), 0), None);
     // A reader of the first spare keeps it from being used or counted.

@@ -40,7 +40,7 @@ impl ViewCursor {
             }
             match self.versions.merger.kind() {
                 Kind::Put => return self.show_put(),
-                Kind::Delete | Kind::RangeDelete => {
+                Kind::Delete | Kind::RangeDelete | Kind::TimeMark => {
                     self.versions.merger.key().clone_into(&mut self.entry.key);
                     self.versions.merger.step()?;
                     let below = self.versions.skip_key(&self.entry.key)?;
@@ -85,7 +85,7 @@ impl ViewCursor {
             if merger.alone() && merger.seq() <= self.seq {
                 match merger.kind() {
                     Kind::Put => return self.show_put(),
-                    Kind::Delete | Kind::RangeDelete => {
+                    Kind::Delete | Kind::RangeDelete | Kind::TimeMark => {
                         self.passed.add(1);
                         merger.step()?;
                         continue;
@@ -97,7 +97,7 @@ impl ViewCursor {
             let (newest, steps) = self.entry.gather_backward(versions, &self.view, self.seq)?;
             match newest {
                 None => continue,
-                Some(Kind::Delete | Kind::RangeDelete) => {
+                Some(Kind::Delete | Kind::RangeDelete | Kind::TimeMark) => {
                     self.passed.add(steps);
                     continue;
                 }

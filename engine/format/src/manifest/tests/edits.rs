@@ -75,6 +75,12 @@ pub(super) fn full() -> VersionEdit {
         ],
         dropped_keyspaces: vec![7, u32::MAX],
         deleted_ranges: Vec::new(),
+        ..history_fields()
+    }
+}
+
+fn history_fields() -> VersionEdit {
+    VersionEdit {
         incarnations: vec![
             Incarnation {
                 number: 1 << 61,
@@ -85,6 +91,25 @@ pub(super) fn full() -> VersionEdit {
                 after: 900,
             },
         ],
+        kept_segments: Some(vec![KeptSegment {
+            segment: 3,
+            end: 1 << 20,
+            first_values: 20,
+        }]),
+        leases: Some(vec![Lease {
+            name: "search".to_owned(),
+            seq: 900,
+            bytes_max: 1 << 30,
+        }]),
+        keyspace_events: [(901, true), (950, false)]
+            .map(|(seq, created)| KeyspaceEvent {
+                seq,
+                number: 2,
+                created,
+                name: "a".to_owned(),
+            })
+            .to_vec(),
+        ..VersionEdit::default()
     }
 }
 
@@ -122,11 +147,10 @@ fn an_empty_edit_has_no_bytes_but_empty_runs_have() {
 #[test]
 fn unknown_fields_are_skipped_if_even_and_refused_if_odd() {
     let mut bytes = encoded(&full());
-    bytes.extend(field(36, b"advice"));
-    bytes.extend(field(36, b"more of it"));
+    bytes.extend(field(40, b"advice"));
+    bytes.extend(field(40, b"more of it"));
     assert_eq!(VersionEdit::decode(&bytes).unwrap(), full());
-    // One that `docs/format/manifest.md` reserves, and the next.
-    for tag in [37, 41] {
+    for tag in [41, 43] {
         let more = [&bytes[..], &field(tag, b"law")].concat();
         fails(VersionEdit::decode(&more), ErrorKind::FormatTooNew);
     }
@@ -225,6 +249,13 @@ fn impossible_values_are_corruption() {
         field(34, &[1]),
         field(34, &[0, 1]),
         field(34, &[1, 9, 2, 8]),
+        field(35, &[1, 9]),
+        field(35, &[2, 9, 0, 1, 9, 0]),
+        field(36, b"\x02n"),
+        field(36, b"\x01\xff\x01\x01"),
+        field(38, b"\x01\x02\x02\x01n"),
+        field(38, b"\x01\x00\x01\x01n"),
+        field(38, b"\x01\x02\x01\x01n1"),
         field(31, &[0x80, 0x80, 0x80, 0x80, 0x10]),
         vec![5],
         vec![5, 2, 1],
@@ -376,6 +407,37 @@ fn incarnations() -> impl Strategy<Value = Vec<Incarnation>> {
     })
 }
 
+type History = (
+    Option<Vec<KeptSegment>>,
+    Option<Vec<Lease>>,
+    Vec<KeyspaceEvent>,
+);
+
+fn history() -> impl Strategy<Value = History> {
+    let kept = any::<[u64; 3]>().prop_map(|[segment, end, first_values]| {
+        vec![KeptSegment {
+            segment,
+            end,
+            first_values,
+        }]
+    });
+    let lease = (".{0,40}", any::<[u64; 2]>());
+    let lease = lease.prop_map(|(name, [seq, bytes_max])| Lease {
+        name,
+        seq,
+        bytes_max,
+    });
+    let event = (any::<u64>(), 1..=u32::MAX, any::<bool>(), ".{0,40}");
+    let event = event.prop_map(|(seq, number, created, name)| KeyspaceEvent {
+        seq,
+        number,
+        created,
+        name,
+    });
+    let leases = of(prop::collection::vec(lease, 0..3));
+    (of(kept), leases, prop::collection::vec(event, 0..3))
+}
+
 fn edit() -> impl Strategy<Value = VersionEdit> {
     let names = (of(".{0,40}"), of(".{0,40}"));
     let singles = (of(any::<u64>()), of(0..=SEQ_MAX));
@@ -387,7 +449,7 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
     let dropped = prop::collection::vec(1..=u32::MAX, 0..5);
     let ranges = prop::collection::vec(deleted_range(), 0..3);
     let keyspaces = prop::collection::vec(keyspace(), 0..3);
-    let keyspaces = (keyspaces, dropped, ranges, incarnations());
+    let keyspaces = (keyspaces, dropped, ranges, incarnations(), history());
     (
         names, singles, tables, lists, segments, values, close, keyspaces,
     )
@@ -415,6 +477,9 @@ fn edit() -> impl Strategy<Value = VersionEdit> {
                     dropped_keyspaces: keyspaces.1,
                     deleted_ranges: keyspaces.2,
                     incarnations: keyspaces.3,
+                    kept_segments: keyspaces.4.0,
+                    leases: keyspaces.4.1,
+                    keyspace_events: keyspaces.4.2,
                 }
             },
         )

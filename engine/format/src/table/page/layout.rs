@@ -131,7 +131,8 @@ pub(crate) fn u64_at(header: &[u8; HEADER_BYTES], at: usize) -> u64 {
 #[inline]
 fn kind_of(number: u8) -> Result<Kind, Flaw> {
     // The checksum matched, so a newer version wrote this unassigned kind.
-    let kind = Kind::from_u8(number).filter(|kind| *kind != Kind::RangeDelete);
+    let kind =
+        Kind::from_u8(number).filter(|kind| !matches!(kind, Kind::RangeDelete | Kind::TimeMark));
     kind.ok_or(Flaw::TooNew("kind of entry"))
 }
 

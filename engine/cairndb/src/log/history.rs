@@ -1,0 +1,410 @@
+//! `History`: what of the log is kept for readers of changes, and who needs it.
+//!
+//! A segment whose contents are in tables is normally retired and its file used again. While a
+//! holder needs its records, it is *kept* instead: the manifest lists it apart, so that recovery
+//! does not replay it. A holder is a lease, which the manifest names and which outlives the
+//! handle, or an open reader. Each has a limit in bytes; past it, the holder falls off.
+//!
+//! The *floor* is the number after which everything that was logged can be read. A reader may begin
+//! at the floor or later.
+//!
+//! Locks: one mutex, an inner lock; never held across I/O.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use cairndb_base::SeqNo;
+use cairndb_env::LogRegion;
+use cairndb_env::sync::Mutex;
+use cairndb_format::manifest::{KeptSegment, KeyspaceEvent, Lease, SegmentRecord, VersionEdit};
+
+use crate::log::segments::Segment;
+
+/// Interval at which the time is logged while somebody needs the log.
+const MARK_INTERVAL_NS: u64 = 100_000_000;
+
+/// Who needs the log after some sequence number.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    /// Name of the lease; `None` of a reader without one.
+    pub(crate) name: Option<String>,
+    /// It needs everything logged after this sequence number.
+    seq: AtomicU64,
+    /// Maximum number of bytes that are kept for it.
+    pub(crate) bytes_max: u64,
+    /// Interval at which the log is synced for it; 0 while nobody reads.
+    interval_ns: AtomicU64,
+    /// Whether more than that would have had to be kept, or the lease was dropped.
+    fell: AtomicBool,
+}
+
+impl Holder {
+    pub(crate) fn new(name: Option<String>, seq: SeqNo, bytes_max: u64) -> Holder {
+        Holder {
+            name,
+            seq: AtomicU64::new(seq),
+            bytes_max,
+            interval_ns: AtomicU64::new(0),
+            fell: AtomicBool::new(false),
+        }
+    }
+
+    /// Records that its reader wants the log to be synced at this interval; 0: it no longer reads.
+    pub(crate) fn read_each(&self, interval_ns: u64) {
+        self.interval_ns.store(interval_ns, Ordering::Release);
+    }
+
+    pub(crate) fn seq(&self) -> SeqNo {
+        self.seq.load(Ordering::Acquire)
+    }
+
+    /// Records that it needs nothing up to `seq`.
+    pub(crate) fn advance(&self, seq: SeqNo) {
+        self.seq.fetch_max(seq, Ordering::AcqRel);
+    }
+
+    pub(crate) fn has_fallen(&self) -> bool {
+        self.fell.load(Ordering::Acquire)
+    }
+
+    fn fall(&self) {
+        self.fell.store(true, Ordering::Release);
+    }
+
+    fn lease(&self) -> Option<Lease> {
+        Some(Lease {
+            name: self.name.clone()?,
+            seq: self.seq(),
+            bytes_max: if self.has_fallen() { 0 } else { self.bytes_max },
+        })
+    }
+}
+
+/// A segment of which everything is in tables.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub(crate) record: SegmentRecord,
+    /// Offset at which its records end.
+    pub(crate) end: u64,
+    /// The last sequence number that it may contain.
+    pub(crate) last_seq: SeqNo,
+    /// Smallest number of a value file that its pointers may refer to; the maximum if there is
+    /// none.
+    pub(crate) first_values: u64,
+    /// Its region, unless an earlier handle has written it.
+    pub(crate) region: Option<Arc<dyn LogRegion>>,
+}
+
+#[derive(Debug, Default)]
+struct Keeping {
+    floor: SeqNo,
+    holders: Vec<Arc<Holder>>,
+    kept: Vec<Kept>,
+    events: Vec<KeyspaceEvent>,
+    /// The leases as the manifest has them.
+    noted: Vec<Lease>,
+}
+
+/// What a pass of the persister changes. It takes effect with [`History::carry_out`], once the
+/// manifest has it.
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// What was kept, and the segments that are in tables now, oldest first.
+    all: Vec<Kept>,
+    /// How many of them, from the first one on, nobody needs.
+    released: usize,
+    /// Whether the manifest has another list of kept segments.
+    is_new: bool,
+    leases: Vec<Lease>,
+    noted: bool,
+}
+
+impl Change {
+    fn list(&self) -> Vec<KeptSegment> {
+        listed(&self.all[self.released..])
+    }
+
+    /// Adds the change to an edit.
+    pub(crate) fn describe(&self, edit: &mut VersionEdit) {
+        let released = self.all[..self.released].iter();
+        edit.retired_segments = released.map(|kept| kept.record.segment).collect();
+        edit.kept_segments = self.is_new.then(|| self.list());
+        edit.leases = (!self.noted).then(|| self.leases.clone());
+    }
+
+    /// Adds the result of the change to an edit that describes everything else.
+    pub(crate) fn describe_result(&self, edit: &mut VersionEdit, events: Vec<KeyspaceEvent>) {
+        describe(edit, &self.all[self.released..], &self.leases, events);
+    }
+}
+
+fn listed(kept: &[Kept]) -> Vec<KeptSegment> {
+    let kept = kept.iter();
+    kept.map(|kept| KeptSegment {
+        segment: kept.record.segment,
+        end: kept.end,
+        first_values: match kept.first_values {
+            u64::MAX => 0,
+            first => first,
+        },
+    })
+    .collect()
+}
+
+/// Adds what is kept to an edit that describes everything else. The edit's own segments are live.
+fn describe(edit: &mut VersionEdit, kept: &[Kept], leases: &[Lease], events: Vec<KeyspaceEvent>) {
+    let records = kept.iter().map(|kept| kept.record);
+    edit.added_segments.splice(0..0, records);
+    edit.kept_segments = (!kept.is_empty()).then(|| listed(kept));
+    edit.leases = (!leases.is_empty()).then(|| leases.to_vec());
+    edit.keyspace_events = events;
+}
+
+impl Keeping {
+    fn intervals(&self) -> impl Iterator<Item = u64> {
+        let holders = self.holders.iter();
+        let intervals = holders.map(|holder| holder.interval_ns.load(Ordering::Acquire));
+        intervals.filter(|interval| *interval > 0)
+    }
+
+    /// Returns the number after which a holder needs the log; `None` if none does.
+    fn needed(&self) -> Option<SeqNo> {
+        let holders = self.holders.iter().filter(|holder| !holder.has_fallen());
+        holders.map(|holder| holder.seq()).min()
+    }
+
+    /// Lets holders fall off for which more than their limits would be kept. `values` returns the
+    /// bytes of the value files from a number on that only readers of changes need.
+    fn enforce(&self, all: &[Kept], values: &dyn Fn(u64) -> u64) {
+        for holder in &self.holders {
+            let seq = holder.seq();
+            let kept = all.iter().filter(|kept| kept.last_seq > seq);
+            let log: u64 = kept.clone().map(|kept| kept.record.bytes).sum();
+            let first = kept.map(|kept| kept.first_values).min();
+            if log.saturating_add(first.map_or(0, values)) > holder.bytes_max {
+                holder.fall();
+            }
+        }
+    }
+
+    /// Returns all leases; the limit of one that has fallen off is 0.
+    fn leases(&self) -> Vec<Lease> {
+        let holders = self.holders.iter();
+        holders.filter_map(|holder| holder.lease()).collect()
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// Whether there is a holder.
+    any: AtomicBool,
+    /// The end of the present interval; 0 between two.
+    tick_at: AtomicU64,
+    keeping: Mutex<Keeping>,
+}
+
+impl History {
+    /// Returns the history that recovery found. Everything up to `floor` that is not kept is gone.
+    pub(crate) fn new(
+        floor: SeqNo,
+        leases: Vec<Lease>,
+        kept: Vec<Kept>,
+        events: Vec<KeyspaceEvent>,
+    ) -> History {
+        let noted = leases.clone();
+        let leases = leases.into_iter();
+        let holders: Vec<_> = leases
+            .map(|lease| Arc::new(Holder::new(Some(lease.name), lease.seq, lease.bytes_max)))
+            .collect();
+        let fallen = holders.iter().filter(|holder| holder.bytes_max == 0);
+        fallen.for_each(|holder| holder.fall());
+        // A lease that has not fallen off has everything after its number.
+        let whole = holders.iter().filter(|holder| !holder.has_fallen());
+        let needed = whole.map(|holder| holder.seq());
+        let floor = needed.chain([floor]).min().unwrap_or(floor);
+        History {
+            any: AtomicBool::new(!holders.is_empty()),
+            tick_at: AtomicU64::new(0),
+            keeping: Mutex::new(Keeping {
+                floor,
+                holders,
+                kept,
+                events,
+                noted,
+            }),
+        }
+    }
+
+    /// Returns whether somebody reads.
+    pub(crate) fn is_read(&self) -> bool {
+        let keeping = self.keeping.lock();
+        keeping.intervals().next().is_some()
+    }
+
+    /// Begins an interval: the shortest that a reader wants, at most that at which times are
+    /// logged.
+    pub(crate) fn begin_interval(&self, now_ns: u64) {
+        let interval = self.keeping.lock().intervals().min();
+        let interval = interval.unwrap_or(MARK_INTERVAL_NS).min(MARK_INTERVAL_NS);
+        self.tick_at
+            .store(now_ns.saturating_add(interval).max(1), Ordering::Release);
+    }
+
+    /// Returns how long the interval lasts, and ends it if that is 0; `None` between two.
+    pub(crate) fn interval_left(&self, now_ns: u64) -> Option<u64> {
+        let end = self.tick_at.load(Ordering::Acquire);
+        let left = end.saturating_sub(now_ns);
+        if end > 0 && left == 0 {
+            self.tick_at.store(0, Ordering::Release);
+        }
+        (end > 0).then_some(left)
+    }
+
+    /// Returns whether there is a holder.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
+    /// Adds a reader of everything logged after `seq`. Returns `None` if part of that is gone.
+    pub(crate) fn hold(&self, holder: Holder) -> Option<Arc<Holder>> {
+        let mut keeping = self.keeping.lock();
+        if holder.seq() < keeping.floor {
+            return None;
+        }
+        let holder = Arc::new(holder);
+        keeping.holders.push(Arc::clone(&holder));
+        self.any.store(true, Ordering::Release);
+        Some(holder)
+    }
+
+    /// Removes a holder: a reader that ends, or a lease that is dropped.
+    pub(crate) fn let_go(&self, holder: &Arc<Holder>) {
+        let mut keeping = self.keeping.lock();
+        holder.fall();
+        keeping.holders.retain(|it| !Arc::ptr_eq(it, holder));
+        self.any
+            .store(!keeping.holders.is_empty(), Ordering::Release);
+    }
+
+    /// Removes the holders without a name: the handle is being closed.
+    pub(crate) fn end_readers(&self) {
+        let mut keeping = self.keeping.lock();
+        keeping.holders.retain(|holder| holder.name.is_some());
+    }
+
+    /// Returns the lease `name`.
+    pub(crate) fn lease(&self, name: &str) -> Option<Arc<Holder>> {
+        let keeping = self.keeping.lock();
+        let mut holders = keeping.holders.iter();
+        let found = holders.find(|holder| holder.name.as_deref() == Some(name));
+        found.map(Arc::clone)
+    }
+
+    /// Returns all leases.
+    pub(crate) fn leases(&self) -> Vec<Arc<Holder>> {
+        let keeping = self.keeping.lock();
+        let named = keeping.holders.iter().filter(|it| it.name.is_some());
+        named.map(Arc::clone).collect()
+    }
+
+    /// Adds the creation or drop of a keyspace.
+    pub(crate) fn add_event(&self, event: KeyspaceEvent) {
+        self.keeping.lock().events.push(event);
+    }
+
+    /// Returns the first event after `seq`.
+    pub(crate) fn event_after(&self, seq: SeqNo) -> Option<KeyspaceEvent> {
+        let keeping = self.keeping.lock();
+        let mut events = keeping.events.iter();
+        events.find(|event| event.seq > seq).cloned()
+    }
+
+    /// Returns whether a kept segment is no longer needed.
+    pub(crate) fn frees(&self) -> bool {
+        let keeping = self.keeping.lock();
+        let needed = keeping.needed().unwrap_or(SeqNo::MAX);
+        let first = keeping.kept.first();
+        first.is_some_and(|first| first.last_seq <= needed)
+    }
+
+    /// Returns the name that the keyspace `number` had, if it was dropped after what is kept.
+    pub(crate) fn name_of(&self, number: u32) -> Option<String> {
+        let keeping = self.keeping.lock();
+        let mut events = keeping.events.iter();
+        let found = events.find(|event| event.number == number);
+        found.map(|event| event.name.clone())
+    }
+
+    /// Returns the smallest number of a value file that must stay for readers of changes; `live`
+    /// are the segments that are not retired.
+    pub(crate) fn first_values(&self, live: &[Arc<Segment>]) -> Option<u64> {
+        if !self.is_wanted() {
+            return None;
+        }
+        let keeping = self.keeping.lock();
+        let needed = keeping.needed()?;
+        let kept = keeping.kept.iter();
+        let kept = kept.filter(|kept| kept.last_seq > needed);
+        let kept = kept.map(|kept| kept.first_values);
+        let ends = live.iter().skip(1).map(|next| next.start_seq - 1);
+        let live = live.iter().zip(ends.chain([SeqNo::MAX]));
+        let live = live.filter(|(_, last)| *last > needed);
+        kept.chain(live.map(|(segment, _)| segment.first_values))
+            .min()
+    }
+
+    /// Adds the kept segments that readers may read to `found`, by number.
+    pub(crate) fn add_readable(&self, found: &mut BTreeMap<u64, (SegmentRecord, u64)>) {
+        let keeping = self.keeping.lock();
+        for kept in &keeping.kept {
+            found.insert(kept.record.segment, (kept.record, kept.end));
+        }
+    }
+
+    /// Decides which of the `leaving` segments, which are in tables, are kept, and which kept ones
+    /// are released. `values` is as for [`Keeping::enforce`].
+    pub(crate) fn retire(&self, leaving: Vec<Kept>, values: &dyn Fn(u64) -> u64) -> Change {
+        let mut keeping = self.keeping.lock();
+        let mut all = keeping.kept.clone();
+        all.extend(leaving);
+        keeping.enforce(&all, values);
+        let needed = keeping.needed().unwrap_or(SeqNo::MAX);
+        let released = all.partition_point(|kept| kept.last_seq <= needed);
+        if let Some(last) = all[..released].last() {
+            // Whether or not the pass succeeds, no reader begins there any more.
+            keeping.floor = keeping.floor.max(last.last_seq);
+        }
+        let leases = keeping.leases();
+        Change {
+            is_new: listed(&all[released..]) != listed(&keeping.kept),
+            noted: leases == keeping.noted,
+            all,
+            released,
+            leases,
+        }
+    }
+
+    /// Records that the manifest has `change`. Returns the segments that nobody needs.
+    pub(crate) fn carry_out(&self, change: Change) -> Vec<Kept> {
+        let mut keeping = self.keeping.lock();
+        let mut all = change.all;
+        keeping.kept = all.split_off(change.released);
+        keeping.noted = change.leases;
+        let needed = keeping.needed().unwrap_or(SeqNo::MAX);
+        keeping.events.retain(|event| event.seq > needed);
+        all
+    }
+
+    /// Returns the events of keyspaces.
+    pub(crate) fn events(&self) -> Vec<KeyspaceEvent> {
+        self.keeping.lock().events.clone()
+    }
+
+    /// Adds what is kept to an edit that describes everything else.
+    pub(crate) fn describe(&self, edit: &mut VersionEdit) {
+        let keeping = self.keeping.lock();
+        let events = keeping.events.clone();
+        describe(edit, &keeping.kept, &keeping.leases(), events);
+    }
+}
