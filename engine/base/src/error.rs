@@ -275,6 +275,11 @@ impl Error {
         self.0.file.as_deref()
     }
 
+    /// Returns the directory of the file that the error names, as its message shows it.
+    pub fn directory_name(&self) -> Option<&str> {
+        self.0.directory.as_deref()
+    }
+
     /// Returns the key that the error names, as its message shows it: quoted, escaped, and cut if
     /// long.
     pub fn key_text(&self) -> Option<&str> {

@@ -147,7 +147,7 @@ impl Cursor {
 
     /// Like [`Cursor::check_read`], and checks that a follower's view is not revoked.
     #[inline]
-    fn check_view(&mut self) -> Result<()> {
+    pub(crate) fn check_view(&mut self) -> Result<()> {
         if self.inner.view().readers.health.is_plain() {
             return Ok(());
         }

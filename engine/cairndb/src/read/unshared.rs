@@ -22,8 +22,8 @@ const UNSHARED_SHARE: u64 = 2;
 /// The entries that only one of two views has.
 #[derive(Debug)]
 pub(crate) struct Unshared {
-    /// Sources of entries, in any order.
-    pub(crate) sources: Vec<MergeSource>,
+    /// Sources of entries of each side, in any order.
+    pub(crate) sources: [Vec<MergeSource>; 2],
     /// Ranges that only one side has deleted, by their starts.
     pub(crate) ranges: Vec<Deleted>,
 }
@@ -38,17 +38,15 @@ fn identity(table: &TableHandle) -> Result<Option<Identity>> {
 
 fn identities(view: &View) -> Result<BTreeSet<Identity>> {
     let found = view.version.tables().map(|table| identity(table));
-    found.filter_map(Result::transpose).collect()
+    let found = found.filter_map(Result::transpose).collect();
+    view.context().with_directory(found)
 }
 
-/// Adds the entries of `view` outside of the tables `shared`. Returns the bytes of its tables, and
-/// of those that are not shared.
-fn add_sources(
-    view: &View,
-    shared: &BTreeSet<Identity>,
-    sources: &mut Vec<MergeSource>,
-) -> Result<(u64, u64)> {
+/// Returns the entries of `view` outside of the tables `shared`, the bytes of its tables, and of
+/// those that are not shared.
+fn sources_of(view: &View, shared: &BTreeSet<Identity>) -> Result<(Vec<MergeSource>, u64, u64)> {
     let order = &view.context().order;
+    let mut sources = Vec::new();
     for part in std::iter::once(&view.mutable).chain(&view.immutables) {
         if !part.is_empty() {
             sources.push(MergeSource::Mem(part.cursor()));
@@ -70,7 +68,7 @@ fn add_sources(
             sources.push(MergeSource::Run(Box::new(cursor)));
         }
     }
-    Ok((all, own))
+    Ok((sources, all, own))
 }
 
 /// Returns what the views of one section, each with its sequence number, do not share, or `None` if
@@ -82,16 +80,17 @@ pub(crate) fn unshared([one, other]: [(&View, SeqNo); 2]) -> Result<Option<Unsha
     let ours = identities(one.0)?;
     let theirs = identities(other.0)?;
     let shared = ours.intersection(&theirs).copied().collect();
-    let mut sources = Vec::new();
-    let one_bytes = add_sources(one.0, &shared, &mut sources)?;
-    let other_bytes = add_sources(other.0, &shared, &mut sources)?;
-    let (all, own) = (one_bytes.0 + other_bytes.0, one_bytes.1 + other_bytes.1);
+    let (one_sources, one_all, one_own) = sources_of(one.0, &shared)?;
+    let (other_sources, other_all, other_own) = sources_of(other.0, &shared)?;
+    let (all, own) = (one_all + other_all, one_own + other_own);
     if shared.is_empty() || own > all / UNSHARED_SHARE {
         return Ok(None);
     }
     let order = &one.0.context().order;
-    let ranges = ranges_of_one(order, [one, other]);
-    Ok(Some(Unshared { sources, ranges }))
+    Ok(Some(Unshared {
+        sources: [one_sources, other_sources],
+        ranges: ranges_of_one(order, [one, other]),
+    }))
 }
 
 /// Returns the ranges that only one side has deleted.

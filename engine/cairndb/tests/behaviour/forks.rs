@@ -184,6 +184,75 @@ fn a_fork_goes_nowhere_where_something_is() {
     assert!(!dir.path().join("two").exists());
 }
 
+/// Writes `count` entries in a table, and returns a fork, whose only other entry is in a table too.
+fn forked(path: &Path, copy: &Path, count: u32) -> (Db, Db) {
+    let db = Db::open(path).unwrap();
+    let noise = noise(&mut Random::new(1), 100);
+    (0..count).for_each(|n| db.put(&n.to_be_bytes(), &noise).unwrap());
+    db.fork(copy).unwrap();
+    let fork = open(copy);
+    fork.put(b"own", b"value").unwrap();
+    fork.flush().unwrap();
+    (db, fork)
+}
+
+#[test]
+fn errors_of_a_comparison_name_the_database() {
+    let dir = real_dir();
+    let (path, copy) = (dir.path().join("db"), dir.path().join("fork"));
+    let (db, fork) = forked(&path, &copy, 500);
+    fork.close().unwrap();
+    let own = paths(&copy, "tbl").pop().unwrap();
+    let mut bytes = std::fs::read(&own).unwrap();
+    bytes[20] ^= 1;
+    std::fs::write(&own, bytes).unwrap();
+    let fork = open(&copy);
+    for (one, other) in [(&db, &fork), (&fork, &db)] {
+        let found = diff(one, other).and_then(Iterator::collect::<cairndb::Result<Vec<_>>>);
+        let error = fails(found, ErrorKind::Corruption);
+        assert_eq!(error.file_name(), own.file_name().unwrap().to_str());
+        assert_eq!(error.directory_name(), copy.to_str());
+    }
+}
+
+#[test]
+fn a_comparison_can_be_stopped_where_nothing_differs() {
+    let (db, options) = mem_db();
+    db.put(b"k", b"v").unwrap();
+    db.fork("/fork").unwrap();
+    let fork = options.open("/fork").unwrap();
+    // An entry of its own, with the same value.
+    db.put(b"k", b"v").unwrap();
+    db.put(b"z", b"v").unwrap();
+    let mut compared = diff(&db, &fork).unwrap();
+    let watcher = |_| std::ops::ControlFlow::Break(());
+    let next = cairndb::watch(watcher, || compared.next()).unwrap();
+    fails(next, ErrorKind::Interrupted);
+    assert_eq!(compared.next().unwrap().unwrap().key, b"z");
+    assert!(compared.next().is_none());
+}
+
+#[test]
+fn a_comparison_ends_with_its_databases() {
+    for closes_first in [true, false] {
+        for shares in [true, false] {
+            let (db, options) = mem_db();
+            db.put(b"k", b"v").unwrap();
+            db.fork("/fork").unwrap();
+            let fork = options.open("/fork").unwrap();
+            if !shares {
+                fork.put(b"k", b"w").unwrap();
+                fork.compact_range(..).unwrap();
+            }
+            let mut compared = diff(&db, &fork).unwrap();
+            let closed = if closes_first { &db } else { &fork };
+            closed.close().unwrap();
+            fails(compared.next().unwrap(), ErrorKind::Closed);
+            assert!(compared.next().is_none());
+        }
+    }
+}
+
 /// On another file system, and at the maximum number of links, files are copied.
 #[test]
 fn what_cannot_be_linked_is_copied() {

@@ -4,13 +4,15 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cairndb_base::{Error, Order, Result, SEQ_MAX};
+use cairndb_base::{Error, ErrorKind, Order, Result, SEQ_MAX, watch};
 
 use crate::api::cursor::Cursor;
 use crate::api::db::Db;
 use crate::api::snapshot::Snapshot;
 use crate::read::merging_iter::MergingIter;
+use crate::read::source::MergeSource;
 use crate::read::unshared::unshared;
+use crate::state::context::ReadContext;
 use crate::state::ranges::Deleted;
 
 /// A key whose values differ.
@@ -50,11 +52,12 @@ pub struct Difference {
 ///
 /// **Cost.** Table files that both databases share are skipped, as long as they are most of both:
 /// the entries that only one has are read, and each of their keys is looked up in both. Otherwise
-/// both are read from front to back.
+/// both are read from front to back. A step of the iterator may take long where nothing differs, so
+/// it may be [watched](crate::watch).
 ///
 /// # Errors
 /// `InvalidArgument` if a keyspace has different orders in the two databases; those of
-/// [`Db::get`], also from the iterator, which ends after the first error.
+/// [`Db::get`], also from the iterator, which ends after the first error but `Interrupted`.
 pub fn diff(before: &Db, after: &Db) -> Result<Diff> {
     let snapshots = [before, after].map(Db::snapshot);
     let mut names: Vec<String> = [before, after]
@@ -103,7 +106,9 @@ impl Iterator for Diff {
                 Ok(Some(difference)) => return Some(Ok(difference)),
                 Ok(None) => _ = self.parts.pop_front(),
                 Err(error) => {
-                    self.parts.clear();
+                    if error.kind() != ErrorKind::Interrupted {
+                        self.parts.clear();
+                    }
                     return Some(Err(error));
                 }
             }
@@ -127,8 +132,8 @@ struct Comparison {
 /// The keys whose values may differ.
 #[derive(Debug)]
 struct Places {
-    /// Entries that only one side has.
-    entries: MergingIter,
+    /// Entries that only one side has, of each.
+    own: [OwnEntries; 2],
     /// What their keys begin with.
     prefix: Vec<u8>,
     /// Ranges that only one side has deleted, in which every key of both sides is compared, by
@@ -136,20 +141,44 @@ struct Places {
     ranges: VecDeque<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
-impl Places {
-    /// Returns the key of the current entry.
-    fn key(&self) -> Option<&[u8]> {
-        let key = self.entries.valid().then(|| self.entries.key());
-        key.and_then(|key| key.strip_prefix(&*self.prefix))
+/// The entries that one side has and the other has not.
+#[derive(Debug)]
+struct OwnEntries {
+    entries: MergingIter,
+    context: ReadContext,
+}
+
+impl OwnEntries {
+    /// Returns the entries of the keyspace of `cursor`, at the first one.
+    fn new(cursor: &Cursor, sources: Vec<MergeSource>) -> Result<OwnEntries> {
+        let context = cursor.view().context().clone();
+        let mut entries = MergingIter::new(sources, context.order.clone());
+        context.with_directory(match cursor.space() {
+            None => entries.first(),
+            Some(keyspace) => entries.seek(&keyspace.ends().0, SEQ_MAX),
+        })?;
+        Ok(OwnEntries { entries, context })
     }
 
+    /// Returns what follows `prefix` in the key of the current entry.
+    fn key(&self, prefix: &[u8]) -> Option<&[u8]> {
+        let key = self.entries.valid().then(|| self.entries.key());
+        key.and_then(|key| key.strip_prefix(prefix))
+    }
+}
+
+impl Places {
     /// Moves to the first entry whose key is after `last`.
     fn pass(&mut self, order: &Order, last: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
         let is_passed = |key: &[u8]| last.is_some_and(|last| order.compare(key, last).is_le());
-        while self.key().is_some_and(is_passed) {
-            self.entries.step()?;
+        for own in &mut self.own {
+            while own.key(&self.prefix).is_some_and(is_passed) {
+                watch::check()?;
+                own.context.with_directory(own.entries.step())?;
+            }
         }
-        Ok(self.key().map(<[u8]>::to_vec))
+        let keys = self.own.iter().filter_map(|own| own.key(&self.prefix));
+        Ok(keys.min_by(|a, b| order.compare(a, b)).map(<[u8]>::to_vec))
     }
 }
 
@@ -180,7 +209,15 @@ impl Comparison {
     }
 
     fn next(&mut self) -> Result<Option<Difference>> {
-        while let Some(key) = self.next_key()? {
+        loop {
+            watch::check()?;
+            // Not every key needs a move of a cursor, which checks this.
+            for side in self.sides.0.iter_mut().flatten() {
+                side.cursor.check_view()?;
+            }
+            let Some(key) = self.next_key()? else {
+                return Ok(None);
+            };
             let [before, after] = &mut self.sides.0;
             let before = value_of(before.as_mut(), &key)?;
             let after = value_of(after.as_mut(), &key)?;
@@ -195,7 +232,6 @@ impl Comparison {
                 return Ok(difference);
             }
         }
-        Ok(None)
     }
 
     /// Returns the next key to compare.
@@ -243,12 +279,11 @@ fn places_of(one: &Cursor, other: &Cursor) -> Result<Option<Places>> {
     let Some(found) = unshared([one, other].map(|cursor| (cursor.view(), cursor.seq())))? else {
         return Ok(None);
     };
-    let order = one.view().context().order.clone();
-    let mut entries = MergingIter::new(found.sources, order);
-    match one.space() {
-        None => entries.first()?,
-        Some(keyspace) => entries.seek(&keyspace.ends().0, SEQ_MAX)?,
-    }
+    let [one_sources, other_sources] = found.sources;
+    let own = [
+        OwnEntries::new(one, one_sources)?,
+        OwnEntries::new(other, other_sources)?,
+    ];
     let within = |range: &Deleted| {
         let start = range.start.strip_prefix(&*prefix)?;
         let end = range
@@ -259,7 +294,7 @@ fn places_of(one: &Cursor, other: &Cursor) -> Result<Option<Places>> {
     };
     let ranges = found.ranges.iter().filter_map(within).collect();
     Ok(Some(Places {
-        entries,
+        own,
         prefix,
         ranges,
     }))
