@@ -82,8 +82,11 @@ pub(crate) enum Command {
     Repair(Repair),
     /// Compact the database, or a range of its keys.
     Compact(Compact),
-    /// Copy the database to a new directory, with hard links where possible.
-    Checkpoint(Checkpoint),
+    /// Make a database that shares the files of this one, through hard links where possible.
+    #[command(visible_alias = "checkpoint")]
+    Fork(Fork),
+    /// Print the keys whose values differ in two databases, a JSON object a line.
+    Diff(Diff),
     /// Remove the database.
     Destroy(Destroy),
     /// Write all entries, or a range, as one stream with checksums.
@@ -302,11 +305,33 @@ pub(crate) struct Compact {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Checkpoint {
+pub(crate) struct Fork {
     /// Directory of the database.
     pub(crate) directory: PathBuf,
-    /// Directory of the copy, which must be missing or empty.
+    /// Directory of the new database, which must be missing or empty.
     pub(crate) target: PathBuf,
+    /// Print the numbers of files as a JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Diff {
+    /// Directory of the database with the values before.
+    pub(crate) directory: PathBuf,
+    /// Directory of the database with the values after.
+    pub(crate) other: PathBuf,
+    /// Print only the keys of this keyspace.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) keyspace: Option<String>,
+    /// Print the values too, as `before` and `after`.
+    #[arg(long)]
+    pub(crate) values: bool,
+    /// Print a JSON object a line, as without this option.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) coding: CodingArguments,
 }
 
 #[derive(Args, Debug)]

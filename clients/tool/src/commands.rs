@@ -1,6 +1,7 @@
 //! The commands, a function each.
 
 mod copy;
+mod diff;
 mod generate;
 mod keyspaces;
 mod leveldb;
@@ -44,7 +45,7 @@ fn left_by_interrupt(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Verify(_) => "nothing was changed",
         Command::Repair(_) => "there is no new database; run it again to begin again",
-        Command::Checkpoint(_) => "there is no copy; run it again to begin again",
+        Command::Fork(_) => "there is no fork; run it again to begin again",
         Command::Compact(_) => "what is compacted stays so; run it again to continue",
         Command::Upgrade(_) => "the database is whole; run it again to convert it",
         Command::Load(load) => continues(load.resume.restart),
@@ -89,7 +90,8 @@ fn carry_out(command: &Command) -> Result<()> {
         Command::Verify(arguments) => whole::verify(arguments),
         Command::Repair(arguments) => repair::repair(arguments),
         Command::Compact(arguments) => whole::compact(arguments),
-        Command::Checkpoint(arguments) => whole::checkpoint(arguments),
+        Command::Fork(arguments) => whole::fork(arguments),
+        Command::Diff(arguments) => diff::diff(arguments),
         Command::Destroy(arguments) => whole::destroy(arguments),
         Command::Dump(arguments) => transfer::dump(arguments),
         Command::Load(arguments) => transfer::load(arguments),

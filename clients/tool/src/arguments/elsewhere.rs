@@ -12,7 +12,8 @@ read find lookup fetch: `get` prints the value of a key
 rm del remove unset: `delete` deletes keys, and `destroy` a database
 drop erase clear: `destroy` removes a database
 new create init open: `put --create` creates a database
-backup snapshot clone: `checkpoint` copies a database
+backup snapshot clone branch: `fork` makes a database that shares files
+compare changes: `diff` prints the keys whose values differ
 restore undump: `load` reads the stream of `dump`
 check fsck validate scrub: `verify` reads everything and checks it
 recover fix: `repair` writes what is intact into a new database

@@ -1,15 +1,15 @@
-//! Commands on a whole database: `verify`, `compact`, `checkpoint`, `destroy`.
+//! Commands on a whole database: `verify`, `compact`, `fork`, `destroy`.
 
 use cairndb::ErrorKind;
 use serde_json::json;
 
 use super::{keyspaces, leveldb};
-use crate::arguments::{Checkpoint, Compact, Destroy, Verify};
+use crate::arguments::{Compact, Destroy, Fork, Verify};
 use crate::database::{
     Purpose, leveldb_at, open_to_read, open_with, options_for, reading, refuse_other_stores,
 };
 use crate::failure::{Failure, Result};
-use crate::output::{counted, print};
+use crate::output::{counted, print, size};
 use crate::progress::watched;
 use crate::range::Range;
 use crate::space::Space;
@@ -57,20 +57,27 @@ pub(super) fn compact(arguments: &Compact) -> Result<()> {
     closed.map_err(Failure::of(path))
 }
 
-/// Copies the database.
-pub(super) fn checkpoint(arguments: &Checkpoint) -> Result<()> {
+/// Makes a database that shares the files of this one.
+pub(super) fn fork(arguments: &Fork) -> Result<()> {
     let path = &arguments.directory;
     let db = open_with(path, &options_for(path))?;
-    let copied = watched("copying", || db.checkpoint(&arguments.target));
-    // An error of the target must not be reported as one of the database.
-    copied.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Failure::other(format!(
-            "the checkpoint {} cannot be created: {error}",
-            arguments.target.display()
-        )),
-        _ => Failure::of(path)(error),
-    })?;
-    db.close().map_err(Failure::of(path))
+    let forked = watched("copying", || db.fork(&arguments.target));
+    let report = forked.map_err(Failure::of(path))?;
+    db.close().map_err(Failure::of(path))?;
+    let (shared, cloned, copied) = (report.shared, report.cloned, report.copied);
+    let bytes = report.copied_bytes;
+    print([if arguments.json {
+        format!(
+            "{{\"shared\":{shared},\"cloned\":{cloned},\"copied\":{copied},\
+             \"copied_bytes\":{bytes}}}"
+        )
+    } else {
+        let shared = counted(shared, "file", "files");
+        format!(
+            "shared {shared}, cloned {cloned}, copied {copied} ({})",
+            size(bytes)
+        )
+    }])
 }
 
 /// Removes the database.

@@ -2,6 +2,7 @@
 
 mod coding;
 mod failures;
+mod forks;
 mod generate;
 mod inspect;
 mod interrupt;

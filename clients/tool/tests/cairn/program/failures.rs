@@ -31,7 +31,7 @@ const COMMANDS: [(&str, &[&str]); 17] = [
     ("export", &["--format=csv"]),
     ("compact", &[]),
     ("repair", &["/nowhere/repaired"]),
-    ("checkpoint", &["/nowhere/copy"]),
+    ("fork", &["/nowhere/fork"]),
     ("destroy", &["--yes"]),
     ("upgrade", &[]),
 ];

@@ -94,7 +94,7 @@ const ENDS: [(&str, &[&str], i32); 12] = [
     ("delete", &[], 2),
     ("scan", &["--limit", "x"], 2),
     ("tables", &["none"], 2),
-    ("checkpoint", &["."], 5),
+    ("fork", &["."], 5),
     ("load", &["/nowhere"], 5),
     ("import", &["/nowhere", "--format=csv"], 5),
     ("destroy", &[], 2),

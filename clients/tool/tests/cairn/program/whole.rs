@@ -95,7 +95,7 @@ fn delete_takes_ranges_which_all_commands_honour() {
     cairn("dump", path, &[at("dumped")]).done();
     cairn("load", &at("loaded"), &[at("dumped")]).done();
     cairn("repair", path, &[at("repaired")]).done();
-    cairn("checkpoint", path, &[at("copied")]).done();
+    cairn("fork", path, &[at("copied")]).done();
     let url = |name: &str| format!("file:{}", at(name).display());
     cairn("copy", url("db").as_ref(), &[url("moved")]).done();
     for name in ["loaded", "repaired", "copied", "moved"] {
@@ -136,20 +136,6 @@ fn compact_removes_what_was_deleted() {
         cairn("scan", path, NONE).done(),
         "00001\tvalue 2654435761\n"
     );
-}
-
-#[test]
-fn a_checkpoint_is_a_database_and_destroy_removes_it() {
-    let parent = &*home();
-    let (path, copy) = (parent.join("first"), parent.join("copy"));
-    write_table(&path, numbers(100));
-    cairn("checkpoint", &path, &[&copy]).done();
-    cairn("delete", &path, &["00007"]).done();
-    assert_eq!(cairn("get", &copy, &["00007"]).done(), "value 1401181143\n");
-    cairn("checkpoint", &path, &[&copy]).failed(5, &[copy.to_str().unwrap()]);
-    cairn("destroy", &copy, &["--yes"]).done();
-    assert!(!copy.exists());
-    assert_eq!(cairn("count", &path, NONE).done(), "99\n");
 }
 
 #[test]
