@@ -11,16 +11,17 @@
  * for a key or value of length 0, and to every function that destroys or frees an object that is
  * not a handle.
  *
- * HANDLES. Databases, keyspaces, iterators, snapshots and batches are handles: numbers, not
- * addresses. Each call checks them. NULL, a handle that was destroyed already, a handle of another
- * kind, any handle after its database was closed, and a handle of the parent process are errors,
- * never undefined. All other objects are addresses and must be live. A cairndb_db is the same as a leveldb_t, a
- * cairndb_iter as a leveldb_iterator_t, a cairndb_snapshot as a leveldb_snapshot_t, and a
- * cairndb_batch as a leveldb_writebatch_t: a cast turns one into the other.
+ * HANDLES. Databases, keyspaces, iterators, comparisons, snapshots and batches are handles:
+ * numbers, not addresses. Each call checks them. NULL, a handle that was destroyed already, a
+ * handle of another kind, any handle after its database was closed, and a handle of the parent
+ * process are errors, never undefined. All other objects are addresses and must be live. A
+ * cairndb_db is the same as a leveldb_t, a cairndb_iter as a leveldb_iterator_t, a cairndb_snapshot
+ * as a leveldb_snapshot_t, and a cairndb_batch as a leveldb_writebatch_t: a cast turns one into the
+ * other.
  *
- * THREADS. All threads may use one database, keyspace or snapshot at the same time. An iterator
- * and a batch are used by one thread at a time; using one from a callback of its own call is an
- * error. Values and errors may be passed from thread to thread.
+ * THREADS. All threads may use one database, keyspace or snapshot at the same time. An iterator, a
+ * comparison and a batch are used by one thread at a time; using one from a callback of its own
+ * call is an error. Values and errors may be passed from thread to thread.
  *
  * CALLBACKS. Functions that a program passes must return: an exception must not leave them, nor
  * longjmp. They are called by any thread, also by several at once. */
@@ -287,6 +288,11 @@ typedef struct cairndb_comparator cairndb_comparator;
 typedef struct cairndb_db cairndb_db;
 
 /**
+ * The handle of a comparison. Destroy it with `cairndb_diff_destroy`.
+ */
+typedef struct cairndb_diff cairndb_diff;
+
+/**
  * An error. A function that can fail returns one, or NULL for success; destroy it with
  * `cairndb_error_destroy`.
  */
@@ -368,6 +374,28 @@ typedef uint32_t cairndb_compression;
  * How a damaged log is opened: one of `CAIRNDB_RECOVERY_*`.
  */
 typedef uint32_t cairndb_recovery;
+
+/**
+ * How a fork has come to its files: tables and value files.
+ */
+typedef struct {
+    /**
+     * Number of files that are shared through hard links.
+     */
+    uint64_t shared;
+    /**
+     * Number of files that could not be linked, and are clones that share blocks.
+     */
+    uint64_t cloned;
+    /**
+     * Number of files that could be neither linked nor cloned, and were copied.
+     */
+    uint64_t copied;
+    /**
+     * Bytes of the copied files.
+     */
+    uint64_t copied_bytes;
+} cairndb_fork_report;
 
 /**
  * What an open has found and done.
@@ -460,6 +488,41 @@ typedef struct {
      */
     size_t value_len;
 } cairndb_entry;
+
+/**
+ * A key whose values differ.
+ */
+typedef struct {
+    /**
+     * Name of the keyspace; NULL for the default one.
+     */
+    const char *keyspace;
+    /**
+     * Address of the key.
+     */
+    const char *key;
+    /**
+     * Length of the key.
+     */
+    size_t key_len;
+    /**
+     * Address of the value in the first database. NULL if it does not have the key; not NULL for
+     * an empty value.
+     */
+    const char *before;
+    /**
+     * Length of this value.
+     */
+    size_t before_len;
+    /**
+     * Address of the value in the second database; likewise.
+     */
+    const char *after;
+    /**
+     * Length of this value.
+     */
+    size_t after_len;
+} cairndb_difference;
 
 /**
  * What `cairndb_verify` has read and found correct.
@@ -1019,8 +1082,26 @@ cairndb_error *cairndb_approximate_size(const cairndb_db *db,
                                         uint64_t *bytes);
 
 /**
- * Copies everything written so far into a new database at `directory`, which must be missing or
- * empty. Tables become hard links where the file system has them. A failed call may be repeated.
+ * Creates a database at `directory`, which must be missing or empty, with everything written so
+ * far. It shares tables and value files with this one through hard links, so its cost is that of a
+ * flush and a link for each file; from then on, each of the two changes without the other. Files
+ * that cannot be linked are cloned or copied, as `*report` says, which may be NULL.
+ *
+ * Errors: those of `cairndb_flush`; `INVALID_ARGUMENT` if the directory is not empty; `LOCKED`
+ * while another call makes it; `READ_ONLY` of a handle that cannot write. A failed call may be
+ * repeated.
+ */
+cairndb_error *cairndb_fork(cairndb_db *db, const char *directory, cairndb_fork_report *report);
+
+/**
+ * Like `cairndb_fork`, with everything that the snapshot shows, in the keyspaces that exist now.
+ */
+cairndb_error *cairndb_snapshot_fork(const cairndb_snapshot *snapshot,
+                                     const char *directory,
+                                     cairndb_fork_report *report);
+
+/**
+ * Same as `cairndb_fork` without a report.
  */
 cairndb_error *cairndb_checkpoint(cairndb_db *db, const char *directory);
 
@@ -1355,6 +1436,31 @@ cairndb_error *cairndb_iter_next_n(cairndb_iter *iter,
                                    size_t *count);
 
 /**
+ * Compares the contents of two databases, as of the call, and stores the comparison in `*diff`.
+ * Of a database and its fork, the tables that both share are skipped, as long as they are most of
+ * both; otherwise, both are read from front to back.
+ *
+ * Errors: `INVALID_ARGUMENT` if a keyspace has different orders in the two databases; those of
+ * `cairndb_get`.
+ */
+cairndb_error *cairndb_diff_create(const cairndb_db *before,
+                                   const cairndb_db *after,
+                                   cairndb_diff **diff);
+
+/**
+ * Stores the next difference in `*difference`, and in `*found` whether there is one. They are in
+ * the order of their keys, the default keyspace first, then the others by name. The addresses are
+ * valid until the next call with this handle. A call may take long where nothing differs, and can
+ * be watched. After an error other than `INTERRUPTED` there are no more differences.
+ */
+cairndb_error *cairndb_diff_next(cairndb_diff *diff, cairndb_difference *difference, bool *found);
+
+/**
+ * Destroys a comparison, also after its databases were closed.
+ */
+cairndb_error *cairndb_diff_destroy(cairndb_diff *diff);
+
+/**
  * Returns the defaults: bytewise order, no merge operator, the compression of the database.
  */
 cairndb_keyspace_options *cairndb_keyspace_options_create(void);
@@ -1685,14 +1791,14 @@ char *cairndb_repair_report_json(const cairndb_repair_report *report);
  *
  * If `watcher` returns true, that function ends with `INTERRUPTED`, as does every later one in
  * `call`. The database stays consistent and usable, and the function can be repeated. An
- * incomplete result, such as half a checkpoint, is removed.
+ * incomplete result, such as half a fork, is removed.
  *
  * Watched are `cairndb_open` (which may replay a log or convert a database of LevelDB),
- * `..._flush`, `..._compact_range`, `..._wait_idle`, `..._checkpoint`, `..._verify`, `..._repair`
- * and `..._leveldb_upgrade`, as well as `leveldb_open`, `leveldb_compact_range` and
- * `leveldb_repair_db`. The text of their error begins with "IO error: interrupted"; without an
- * `errptr` it is left to `cairndb_last_error`. Other functions, such as a close, are never
- * stopped.
+ * `..._flush`, `..._compact_range`, `..._wait_idle`, `..._fork`, `..._snapshot_fork`,
+ * `..._checkpoint`, `..._diff_next`, `..._verify`, `..._repair` and `..._leveldb_upgrade`, as well
+ * as `leveldb_open`, `leveldb_compact_range` and `leveldb_repair_db`. The text of their error
+ * begins with "IO error: interrupted"; without an `errptr` it is left to `cairndb_last_error`.
+ * Other functions, such as a close, are never stopped.
  *
  * `watcher` must be quick. It may read the database, but must not write to it or close it: that
  * may wait for the function that it watches. A `cairndb_watch` in `call` replaces this one until

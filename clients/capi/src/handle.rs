@@ -1,4 +1,5 @@
-//! Handles: what a C program holds for a database, a keyspace, an iterator, a snapshot or a batch.
+//! Handles: what a C program holds for a database, a keyspace, an iterator, a comparison,
+//! a snapshot or a batch.
 //!
 //! A handle is not an address. It is a number: the index of a slot, the generation of that slot,
 //! and the kind of object. The slot holds its current generation, and every call compares the two,
@@ -12,7 +13,7 @@
 //! ```
 //!
 //! The slot's state has the same parts, the number of forks of the process that made the handle,
-//! and two marks: `BUSY` while a call uses an iterator or a batch, `POISONED` after a panic.
+//! and two marks: `BUSY` while a call uses an exclusive kind, `POISONED` after a panic.
 //!
 //! Objects of shared kinds are pinned during a call (`pins.rs`): a destroyed object is freed once
 //! no call of another thread uses it. Exclusive kinds have one call at a time, which `BUSY`
@@ -55,6 +56,7 @@ pub(crate) enum HandleKind {
     Snapshot = 3,
     Batch = 4,
     Keyspace = 5,
+    Comparison = 6,
 }
 
 impl HandleKind {
@@ -65,6 +67,7 @@ impl HandleKind {
             HandleKind::Snapshot => "snapshot",
             HandleKind::Batch => "batch",
             HandleKind::Keyspace => "keyspace",
+            HandleKind::Comparison => "comparison",
         }
     }
 
@@ -72,7 +75,7 @@ impl HandleKind {
     fn end(self) -> &'static str {
         match self {
             HandleKind::Database | HandleKind::Keyspace => "closed",
-            HandleKind::Iterator | HandleKind::Batch => "destroyed",
+            HandleKind::Iterator | HandleKind::Batch | HandleKind::Comparison => "destroyed",
             HandleKind::Snapshot => "released",
         }
     }

@@ -1,8 +1,11 @@
 //! The objects that handles stand for.
 
+use std::ffi::CString;
 use std::ops::Bound;
 
-use cairndb::{Cursor, Db, Error, Keyspace, RangeCursor, Result, Snapshot, WriteBatch};
+use cairndb::{
+    Cursor, Db, Diff, Difference, Error, Keyspace, RangeCursor, Result, Snapshot, WriteBatch,
+};
 
 use crate::handle::{Handle, HandleKind, Object, SharedObject};
 
@@ -179,6 +182,17 @@ pub(crate) struct Spans {
 
 impl Object for Iter {
     const KIND: HandleKind = HandleKind::Iterator;
+}
+
+/// A comparison of two databases, and the difference that it is at.
+pub(crate) struct Comparison {
+    pub(crate) diff: Diff,
+    pub(crate) at: Option<Difference>,
+    pub(crate) keyspace: Option<CString>,
+}
+
+impl Object for Comparison {
+    const KIND: HandleKind = HandleKind::Comparison;
 }
 
 /// A batch of writes.

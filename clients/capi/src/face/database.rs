@@ -4,17 +4,17 @@ use std::ffi::{CString, c_char};
 use std::ptr::null_mut;
 use std::time::Duration;
 
-use cairndb::{Db, Keyspace, OpenReport, Result, WriteOptions};
+use cairndb::{Db, ForkReport, Keyspace, OpenReport, Result, WriteOptions};
 
 use crate::boundary::guarded;
 use crate::bytes::{bytes, c_string, path, range};
 use crate::face::error::{cairndb_error, outcome, outcome_in};
-use crate::face::handles::{cairndb_batch, cairndb_db};
+use crate::face::handles::{cairndb_batch, cairndb_db, cairndb_snapshot};
 use crate::face::options::{cairndb_durability, cairndb_options, level};
 use crate::handle::{Handle, insert, with_exclusive, with_shared};
 use crate::leveldb::database::close;
 use crate::leveldb::objects::{give, take_back};
-use crate::objects::{Batch, Database, Keyed};
+use crate::objects::{Batch, Database, Keyed, SnapshotOf};
 
 /// Opens the database in directory `path` and stores its handle in `*db`. NULL options stand for
 /// the defaults.
@@ -224,8 +224,79 @@ pub unsafe extern "C" fn cairndb_approximate_size(
     unsafe { outcome_in(bytes, 0, size) }
 }
 
-/// Copies everything written so far into a new database at `directory`, which must be missing or
-/// empty. Tables become hard links where the file system has them. A failed call may be repeated.
+/// How a fork has come to its files: tables and value files.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct cairndb_fork_report {
+    /// Number of files that are shared through hard links.
+    pub shared: u64,
+    /// Number of files that could not be linked, and are clones that share blocks.
+    pub cloned: u64,
+    /// Number of files that could be neither linked nor cloned, and were copied.
+    pub copied: u64,
+    /// Bytes of the copied files.
+    pub copied_bytes: u64,
+}
+
+/// Stores the report of a fork, if there is a place for it, and returns the error.
+///
+/// # Safety
+/// `report` must be NULL or writable.
+unsafe fn store_fork(
+    report: *mut cairndb_fork_report,
+    forked: Result<ForkReport>,
+) -> *mut cairndb_error {
+    if report.is_null() {
+        return outcome(forked.map(drop));
+    }
+    let made = forked.map(|found| cairndb_fork_report {
+        shared: found.shared,
+        cloned: found.cloned,
+        copied: found.copied,
+        copied_bytes: found.copied_bytes,
+    });
+    // SAFETY: guaranteed by the caller.
+    unsafe { outcome_in(report, cairndb_fork_report::default(), made) }
+}
+
+/// Creates a database at `directory`, which must be missing or empty, with everything written so
+/// far. It shares tables and value files with this one through hard links, so its cost is that of a
+/// flush and a link for each file; from then on, each of the two changes without the other. Files
+/// that cannot be linked are cloned or copied, as `*report` says, which may be NULL.
+///
+/// Errors: those of `cairndb_flush`; `INVALID_ARGUMENT` if the directory is not empty; `LOCKED`
+/// while another call makes it; `READ_ONLY` of a handle that cannot write. A failed call may be
+/// repeated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_fork(
+    db: *mut cairndb_db,
+    directory: *const c_char,
+    report: *mut cairndb_fork_report,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires a string.
+    let directory = unsafe { path(directory) };
+    let forked = with_shared(Handle::of(db), |db: &Database| db.0.fork(directory?));
+    // SAFETY: the header requires NULL or the address of a report.
+    unsafe { store_fork(report, forked) }
+}
+
+/// Like `cairndb_fork`, with everything that the snapshot shows, in the keyspaces that exist now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_snapshot_fork(
+    snapshot: *const cairndb_snapshot,
+    directory: *const c_char,
+    report: *mut cairndb_fork_report,
+) -> *mut cairndb_error {
+    // SAFETY: the header requires a string.
+    let directory = unsafe { path(directory) };
+    let forked = with_shared(Handle::of(snapshot), |taken: &SnapshotOf| {
+        taken.snapshot.fork(directory?)
+    });
+    // SAFETY: the header requires NULL or the address of a report.
+    unsafe { store_fork(report, forked) }
+}
+
+/// Same as `cairndb_fork` without a report.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cairndb_checkpoint(
     db: *mut cairndb_db,

@@ -29,6 +29,12 @@ pub struct cairndb_iter {
     _opaque: Opaque,
 }
 
+/// The handle of a comparison. Destroy it with `cairndb_diff_destroy`.
+#[derive(Debug)]
+pub struct cairndb_diff {
+    _opaque: Opaque,
+}
+
 /// The handle of a batch. Destroy it with `cairndb_batch_destroy`.
 #[derive(Debug)]
 pub struct cairndb_batch {

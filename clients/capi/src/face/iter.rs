@@ -1,4 +1,5 @@
-//! Iterators, and their options: a snapshot, and the keys that the iterator sees.
+//! Iterators, and their options: a snapshot, and the keys that the iterator sees. And the iterator
+//! over what differs in two databases.
 
 use std::ffi::c_char;
 use std::ops::Bound;
@@ -6,13 +7,13 @@ use std::ptr::{null, null_mut};
 
 use cairndb::{Cursor, Error, Result};
 
-use crate::bytes::bytes;
+use crate::bytes::{bytes, c_string};
 use crate::face::error::{cairndb_error, give_error, no_place, outcome, outcome_in};
-use crate::face::handles::{cairndb_db, cairndb_iter, cairndb_snapshot};
-use crate::handle::{Handle, destroy, entry_of};
+use crate::face::handles::{cairndb_db, cairndb_diff, cairndb_iter, cairndb_snapshot};
+use crate::handle::{Handle, destroy, entry_of, insert, with_exclusive, with_shared};
 use crate::leveldb::iterator::{create, entry, step, step_many, step_on, store_len};
 use crate::leveldb::objects::{give, take_back};
-use crate::objects::{Database, Iter, Keyed, Part, Position, Spans};
+use crate::objects::{Comparison, Database, Iter, Keyed, Part, Position, Spans};
 
 /// One entry that `cairndb_iter_next_n` has stored.
 #[repr(C)]
@@ -307,4 +308,96 @@ pub unsafe extern "C" fn cairndb_iter_next_n(
     // SAFETY: the header requires the address of a number.
     unsafe { count.write(stored) };
     outcome(stepped)
+}
+
+/// A key whose values differ.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct cairndb_difference {
+    /// Name of the keyspace; NULL for the default one.
+    pub keyspace: *const c_char,
+    /// Address of the key.
+    pub key: *const c_char,
+    /// Length of the key.
+    pub key_len: usize,
+    /// Address of the value in the first database. NULL if it does not have the key; not NULL for
+    /// an empty value.
+    pub before: *const c_char,
+    /// Length of this value.
+    pub before_len: usize,
+    /// Address of the value in the second database; likewise.
+    pub after: *const c_char,
+    /// Length of this value.
+    pub after_len: usize,
+}
+
+/// Compares the contents of two databases, as of the call, and stores the comparison in `*diff`.
+/// Of a database and its fork, the tables that both share are skipped, as long as they are most of
+/// both; otherwise, both are read from front to back.
+///
+/// Errors: `INVALID_ARGUMENT` if a keyspace has different orders in the two databases; those of
+/// `cairndb_get`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_diff_create(
+    before: *const cairndb_db,
+    after: *const cairndb_db,
+    diff: *mut *mut cairndb_diff,
+) -> *mut cairndb_error {
+    let made = with_shared(Handle::of(before), |before: &Database| {
+        with_shared(Handle::of(after), |after: &Database| {
+            insert(Comparison {
+                diff: cairndb::diff(&before.0, &after.0)?,
+                at: None,
+                keyspace: None,
+            })
+        })
+    });
+    // SAFETY: the header requires NULL or the address of a handle.
+    unsafe { outcome_in(diff, null_mut(), made.map(Handle::pointer)) }
+}
+
+/// Stores the next difference in `*difference`, and in `*found` whether there is one. They are in
+/// the order of their keys, the default keyspace first, then the others by name. The addresses are
+/// valid until the next call with this handle. A call may take long where nothing differs, and can
+/// be watched. After an error other than `INTERRUPTED` there are no more differences.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cairndb_diff_next(
+    diff: *mut cairndb_diff,
+    difference: *mut cairndb_difference,
+    found: *mut bool,
+) -> *mut cairndb_error {
+    if difference.is_null() {
+        return give_error(&no_place());
+    }
+    let stepped = with_exclusive(Handle::of(diff), |_, it: &mut Comparison| {
+        it.at = it.diff.next().transpose()?;
+        let Some(at) = &it.at else {
+            return Ok(None);
+        };
+        it.keyspace = at.keyspace.as_deref().map(c_string);
+        let start =
+            |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or(null(), |it| it.as_ptr().cast());
+        let len = |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or(0, Vec::len);
+        Ok(Some(cairndb_difference {
+            keyspace: it.keyspace.as_ref().map_or(null(), |name| name.as_ptr()),
+            key: at.key.as_ptr().cast(),
+            key_len: at.key.len(),
+            before: start(&at.before),
+            before_len: len(&at.before),
+            after: start(&at.after),
+            after_len: len(&at.after),
+        }))
+    });
+    let is_found = stepped.map(|stepped| {
+        // SAFETY: the header requires the address of a difference.
+        stepped.map(|stepped| unsafe { difference.write(stepped) })
+    });
+    // SAFETY: the header requires NULL or the address of a truth value.
+    unsafe { outcome_in(found, false, is_found.map(|stored| stored.is_some())) }
+}
+
+/// Destroys a comparison, also after its databases were closed.
+#[unsafe(no_mangle)]
+pub extern "C" fn cairndb_diff_destroy(diff: *mut cairndb_diff) -> *mut cairndb_error {
+    outcome(destroy::<Comparison>(Handle::of(diff)))
 }

@@ -92,6 +92,24 @@ static cairndb_error* checkpoint(void* name) {
     return error;
 }
 
+static cairndb_error* fork_database(void* name) {
+    (void)name;
+    cairndb_error* error = cairndb_fork(db, below("fork"), NULL);
+    CHECK(exists("fork") == (error == NULL));
+    return error;
+}
+
+static cairndb_diff* diff;
+
+static cairndb_error* compare(void* name) {
+    (void)name;
+    cairndb_difference difference;
+    bool found;
+    cairndb_error* error = cairndb_diff_next(diff, &difference, &found);
+    CHECK(!found);
+    return error;
+}
+
 static cairndb_error* leveldb_compact(void* name) {
     (void)name;
     fill(db);
@@ -126,7 +144,7 @@ static void long_calls(void) {
     } cases[] = {
         {open_closed, "unclean"}, {verify, "closed"}, {repair, "closed"},
         {leveldb_repair, "closed"}, {flush, ""}, {compact, ""}, {checkpoint, ""},
-        {leveldb_compact, ""}, {wait_idle, ""},
+        {fork_database, ""}, {compare, ""}, {leveldb_compact, ""}, {wait_idle, ""},
     };
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         void* name = (void*)cases[n].name;
@@ -177,8 +195,10 @@ int main(int argc, char** argv) {
     ok(cairndb_close(db));
     db = open_at("open", options);
     fill(db);
+    ok(cairndb_diff_create(db, db, &diff));
     long_calls();
     progress();
+    ok(cairndb_diff_destroy(diff));
     ok(cairndb_close(db));
     functions();
     cairndb_options_destroy(options);

@@ -61,6 +61,11 @@ fn long_calls_are_watched_and_stopped() {
 }
 
 #[test]
+fn forks_share_files_and_comparisons_find_what_differs() {
+    passes("forks.c", SANITIZED);
+}
+
+#[test]
 fn processes_follow_a_writer_and_either_may_be_killed() {
     passes("follow.c", SANITIZED);
 }
