@@ -5,7 +5,7 @@ mod range;
 
 use std::sync::Arc;
 
-use cairndb::{Cursor, Keyspace};
+use cairndb::{Cursor, Keyspace, Snapshot};
 pub(crate) use point::Moment;
 use point::ReadPoint;
 use pyo3::exceptions::PyKeyError;
@@ -16,6 +16,7 @@ use range::{Limits, limit_of, owned};
 
 use crate::arguments::Bytes;
 use crate::boundary::detached;
+use crate::errors::raised;
 use crate::handle::Handle;
 use crate::scan::{Bounds, Scan, What};
 use crate::values::{Entry, RangeEnd, ValueSource, ValueView, read, touch, view_of};
@@ -54,6 +55,15 @@ impl Reader {
     #[inline]
     pub(crate) fn handle(&self) -> &Arc<Handle> {
         self.point.handle()
+    }
+
+    /// Returns the snapshot that is read.
+    ///
+    /// # Errors
+    /// `Forked`, `Closed`.
+    pub(crate) fn snapshot(&self, py: Python<'_>) -> PyResult<Arc<Snapshot>> {
+        let found = self.handle().open_db().and_then(|_| self.point.snapshot());
+        found.map_err(|error| raised(py, &error))
     }
 
     /// Releases the snapshot.

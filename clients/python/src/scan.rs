@@ -8,6 +8,7 @@
 
 mod bounds;
 mod chunk;
+pub(crate) mod diff;
 mod pairs;
 mod turn;
 mod within;

@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 
-use crate::boundary::detached;
+use crate::arguments::PathArgument;
+use crate::boundary::{Report, detached, watched};
 use crate::reader::{Moment, Reader};
+use crate::store::{ForkCounts, counts};
 
 /// The reads of a snapshot. `cairndb.Snapshot` derives from it.
 #[pyclass(frozen, subclass, extends = Reader, name = "Snapshot", module = "cairndb._cairndb")]
@@ -33,6 +35,16 @@ impl SnapshotReader {
             Reader::new(handle, of.keyspace().clone(), moment)
         };
         Ok(PyClassInitializer::from(reader).add_subclass(SnapshotReader))
+    }
+
+    #[pyo3(signature = (path, progress))]
+    fn _fork(
+        slf: &Bound<'_, Self>,
+        path: PathArgument,
+        progress: Option<Report>,
+    ) -> PyResult<ForkCounts> {
+        let snapshot = slf.as_super().get().snapshot(slf.py())?;
+        watched(slf.py(), progress, || snapshot.fork(&path.0).map(counts))
     }
 
     /// Releases the snapshot. Closing again does nothing.

@@ -6,7 +6,7 @@ pub(crate) mod writer;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cairndb::{Db, Result, destroy};
+use cairndb::{Db, ForkReport, Result, destroy};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -23,13 +23,19 @@ use crate::store::writer::Writer;
 #[derive(Debug)]
 pub(crate) struct Store;
 
+/// Returns the handle of a database.
+#[inline]
+pub(crate) fn handle_of<'a>(store: &'a Bound<'_, Store>) -> &'a Arc<Handle> {
+    store.as_super().as_super().get().handle()
+}
+
 /// Calls the database of `store` without the interpreter's lock.
 #[inline]
 fn call<T: Send>(
     store: &Bound<'_, Store>,
     call: impl FnOnce(&Db) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let handle = &**store.as_super().as_super().get().handle();
+    let handle = &**handle_of(store);
     detached(store.py(), || call(handle.db()?))
 }
 
@@ -39,8 +45,20 @@ fn call_watched<T: Send>(
     progress: Option<Report>,
     call: impl FnOnce(&Db) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let handle = &**store.as_super().as_super().get().handle();
+    let handle = &**handle_of(store);
     watched(store.py(), progress, || call(handle.db()?))
+}
+
+/// The numbers of a `cairndb.ForkReport`.
+pub(crate) type ForkCounts = (u64, u64, u64, u64);
+
+pub(crate) fn counts(report: ForkReport) -> ForkCounts {
+    (
+        report.shared,
+        report.cloned,
+        report.copied,
+        report.copied_bytes,
+    )
 }
 
 /// Makes a call as [`call`] does, but fails if the database was closed.
@@ -48,7 +66,7 @@ fn open_call<T: Send>(
     store: &Bound<'_, Store>,
     call: impl FnOnce(&Db) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let handle = &**store.as_super().as_super().get().handle();
+    let handle = &**handle_of(store);
     detached(store.py(), || call(handle.open_db()?))
 }
 
@@ -139,7 +157,7 @@ impl Store {
     fn sync(slf: &Bound<'_, Self>) -> PyResult<()> {
         // Both have nothing to sync. `shelve` calls this whenever it closes a database, also one
         // that it only reads, and when a shelf is collected whose database was closed.
-        let handle = slf.as_super().as_super().get().handle();
+        let handle = handle_of(slf);
         if handle.is_read_only() || handle.is_closed() {
             return call(slf, |_| Ok(()));
         }
@@ -156,7 +174,7 @@ impl Store {
     /// 2
     #[getter]
     fn sequence_number(slf: &Bound<'_, Self>) -> PyResult<u64> {
-        let handle = &**slf.as_super().as_super().get().handle();
+        let handle = &**handle_of(slf);
         let open = handle.open_db();
         Ok(open
             .map_err(|error| raised(slf.py(), &error))?
@@ -226,7 +244,7 @@ impl Store {
     /// >>> "users" in db.keyspaces()
     /// True
     fn keyspaces(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {
-        let handle = slf.as_super().as_super().get().handle();
+        let handle = handle_of(slf);
         handle.open_db().map_err(|error| raised(slf.py(), &error))?;
         call(slf, |db| Ok(db.keyspaces()))
     }
@@ -251,11 +269,16 @@ impl Store {
         call(slf, |db| db.drop_keyspace(name))
     }
 
-    /// Copies the database, as it is now, into a new one at `path`, which must be missing or empty.
-    /// Files are hard links where the file system has them, so this takes little time and space.
-    ///
-    /// `progress`, if given, is called as that of `cairndb.verify`. If it raises, or a signal
-    /// arrives, the call ends, and there is nothing at `path`.
+    #[pyo3(signature = (path, progress))]
+    fn _fork(
+        slf: &Bound<'_, Self>,
+        path: PathArgument,
+        progress: Option<Report>,
+    ) -> PyResult<ForkCounts> {
+        call_watched(slf, progress, |db| db.fork(&path.0).map(counts))
+    }
+
+    /// Makes a fork of the database at `path`, as `fork` does. Returns nothing.
     ///
     /// >>> db[b"k"] = b"v"
     /// >>> db.checkpoint(path + ".backup")
@@ -276,7 +299,7 @@ impl Store {
     /// >>> db.property("leveldb.num-files-at-level0")
     /// '0'
     fn property(slf: &Bound<'_, Self>, name: &str) -> PyResult<Option<String>> {
-        let handle = slf.as_super().as_super().get().handle();
+        let handle = handle_of(slf);
         handle.open_db().map_err(|error| raised(slf.py(), &error))?;
         call(slf, |db| Ok(db.property(name)))
     }
@@ -306,7 +329,7 @@ impl Store {
     /// >>> db.closed
     /// True
     fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
-        let handle = &**slf.as_super().as_super().get().handle();
+        let handle = &**handle_of(slf);
         detached(slf.py(), || handle.close())
     }
 }

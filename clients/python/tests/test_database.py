@@ -339,6 +339,7 @@ LONG_CALLS: list[Callable[..., Any]] = [
     lambda path, new, **how: reopened(path, **how),
     lambda path, new, **how: opened(path, lambda db: db.compact(**how)),
     lambda path, new, **how: opened(path, lambda db: db.compact(b"0", b"1", **how)),
+    lambda path, new, **how: opened(path, lambda db: db.fork(new, **how)),
     lambda path, new, **how: opened(path, lambda db: db.checkpoint(new, **how)),
 ]
 

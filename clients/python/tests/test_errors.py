@@ -137,6 +137,7 @@ CLOSED_CALLS: list[Callable[[cairndb.Database], Any]] = [
     lambda db: db.snapshot(),
     lambda db: db.flush(),
     lambda db: db.compact(),
+    lambda db: db.fork("/nowhere"),
     lambda db: db.checkpoint("/nowhere"),
     lambda db: db.stats(),
 ]

@@ -146,6 +146,7 @@ def test_writes_are_refused(db: cairndb.Database, follower: cairndb.Database) ->
         "keyspace": lambda: follower.create_keyspace("users"),
         "flush": follower.flush,
         "compact": follower.compact,
+        "fork": lambda: follower.fork(follower.path + ".copy"),
         "checkpoint": lambda: follower.checkpoint(follower.path + ".copy"),
     }
     for name, call in calls.items():

@@ -55,6 +55,11 @@ def database(path: str) -> None:
         print(named, db.keyspaces())
         stats: dict[str, Any] = db.stats()
         shelf: shelve.Shelf[Any] = shelve.Shelf(db)
+        forked: cairndb.ForkReport = db.fork(path + "3")
+        for it in cairndb.diff(db, db):
+            keyspace: Optional[str] = it.keyspace
+            after: Optional[bytes] = it.after
+            print(forked.copied_bytes, keyspace, after)
     report: cairndb.RepairReport = cairndb.repair(path, path + "2")
     complete: bool = report.complete
     print(mapping, value, found, known, other, view, several, popped, count, keys, entries, names)
@@ -93,6 +98,10 @@ async def awaited(path: str) -> AsyncIterator[bytes]:
         async with db.transaction(isolation="snapshot") as transaction:
             guarded: bytes = await transaction.get_for_update(b"k", b"")
             print(guarded)
+        async for it in cairndb.aio.diff(db, db):
+            yield it.key
+        forked: cairndb.ForkReport = await db.fork(path + "2")
+        print(forked)
         size: int = await db.transact(_size)
         print(size, await db.compare_and_set(b"k", None, b"v"), await db.pop_last())
     async with cairndb.aio.open(path, follow=True) as follower:

@@ -43,6 +43,7 @@ from ._errors import (
     ReadOnlyError,
     RevokedError,
 )
+from ._forks import Difference, ForkReport, diff
 from ._reads import Reader
 from ._transaction import Transaction
 from ._types import (
@@ -69,9 +70,11 @@ __all__ = [
     "CorruptionError",
     "Database",
     "DeniedError",
+    "Difference",
     "Durability",
     "Error",
     "Flag",
+    "ForkReport",
     "ForkedError",
     "FormatTooNewError",
     "InterruptedCallError",
@@ -102,6 +105,7 @@ __all__ = [
     "Values",
     "__version__",
     "destroy",
+    "diff",
     "open",
     "repair",
     "upgrade_leveldb",

@@ -3,7 +3,7 @@
 import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Iterator as _Iterator
-from typing import Any, Generic, Literal, Optional, TypeVar, Union, overload
+from typing import Any, Callable, Generic, Literal, Optional, TypeVar, Union, overload
 
 from typing_extensions import Self
 
@@ -38,6 +38,18 @@ class Scan(_Iterator[_Item], Generic[_Item]):
         Ends the iterator and releases what it holds. Further steps raise `ClosedError`. Waits for
         a step of another thread.
         """
+
+class Diff(_Iterator[_Item], Generic[_Item]):
+    """The iterator of `cairndb.diff`."""
+    def __new__(
+        cls, before: Database, after: Database, make: Callable[..., _Item]
+    ) -> Diff[_Item]: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> _Item: ...
+    def take_list(self, count: int) -> list[_Item]:
+        """Returns the next differences as a list: at most `count`, none at the end."""
+    def close(self) -> None:
+        """Ends the iterator and releases what it holds. Further steps raise `ClosedError`."""
 
 class Range(Iterable[tuple[bytes, bytes]]):
     """A part of a database: an iterable of `(key, value)` pairs, in order.
@@ -370,13 +382,9 @@ class Database(Keyspace):
         >>> reader.has_writer()
         False
         """
+    def _fork(self, path: Path, progress: Optional[Progress]) -> tuple[int, int, int, int]: ...
     def checkpoint(self, path: Path, *, progress: Optional[Progress] = None) -> None:
-        """
-        Copies the database, as it is now, into a new one at `path`, which must be missing or empty.
-        Files are hard links where the file system has them, so this takes little time and space.
-
-        `progress`, if given, is called as that of `cairndb.verify`. If it raises, or a signal
-        arrives, the call ends, and there is nothing at `path`.
+        """Makes a fork of the database at `path`, as `fork` does. Returns nothing.
 
         >>> db[b"k"] = b"v"
         >>> db.checkpoint(path + ".backup")
@@ -424,6 +432,7 @@ class Database(Keyspace):
 class Snapshot(Reader):
     """The reads of a snapshot. `cairndb.Snapshot` derives from it."""
     def __new__(cls, of: Reader, keyspace: Optional[str] = None) -> Self: ...
+    def _fork(self, path: Path, progress: Optional[Progress]) -> tuple[int, int, int, int]: ...
     def close(self) -> None:
         """Releases the snapshot. Closing again does nothing."""
     def __enter__(self) -> Self: ...

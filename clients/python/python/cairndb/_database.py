@@ -13,6 +13,7 @@ from ._cairndb import Database as _Database
 from ._cairndb import Keyspace as _Keyspace
 from ._cairndb import Snapshot as _Snapshot
 from ._errors import ConflictError, InvalidArgumentError, NotADatabaseError
+from ._forks import ForkReport
 from ._reads import Reader
 from ._transaction import Transaction
 from ._types import (
@@ -55,6 +56,21 @@ class Snapshot(_Snapshot, Reader, Mapping[bytes, bytes]):
         False
         """
         return Snapshot(self, name)
+
+    def fork(self, path: Path, *, progress: Optional[Progress] = None) -> ForkReport:
+        """Create a database at `path` with all that the snapshot shows, as `Database.fork` does.
+
+        It has the keyspaces that exist now.
+
+        >>> db[b"k"] = b"old"
+        >>> with db.snapshot() as before:
+        ...     db[b"k"] = b"new"
+        ...     report = before.fork(path)
+        >>> with cairndb.open(path) as fork:
+        ...     fork[b"k"]
+        b'old'
+        """
+        return ForkReport(*self._fork(path, progress))
 
     def __repr__(self) -> str:
         return f"<cairndb.Snapshot of {self.path!r}{' (closed)' if self.closed else ''}>"
@@ -117,7 +133,7 @@ class Keyspace(_Keyspace, Reader, MutableMapping[bytes, bytes]):
         return f"<cairndb.Keyspace {self.name!r} of {self.path!r}>"
 
     def __copy__(self) -> Keyspace:
-        raise TypeError("a database cannot be copied; checkpoint() makes a copy on disk")
+        raise TypeError("a database cannot be copied; fork() makes a copy on disk")
 
     def __deepcopy__(self, memo: object) -> Keyspace:
         return self.__copy__()
@@ -285,6 +301,28 @@ class Database(_Database, Keyspace):
                 if retries <= 0:
                     raise
                 retries -= 1
+
+    def fork(self, path: Path, *, progress: Optional[Progress] = None) -> ForkReport:
+        """Create a database at `path`, which must be missing or empty, with all that is written.
+
+        It shares the files of this one through hard links, so it costs a `flush` and a link for
+        each file. From then on each of the two changes without the other. Files that cannot be
+        linked are cloned or copied, as the report says.
+
+        `progress`, if given, is called as that of `cairndb.verify`. If it raises, or a signal
+        arrives, the call ends, and there is nothing at `path`. Raises the same as `flush`;
+        `InvalidArgumentError` if `path` is not empty; `LockedError` while another call makes it;
+        `ReadOnlyError`.
+
+        >>> db[b"k"] = b"v"
+        >>> db.fork(path)
+        ForkReport(shared=1, cloned=0, copied=0, copied_bytes=0)
+        >>> with cairndb.open(path) as fork:
+        ...     fork[b"k"] = b"other"
+        >>> db[b"k"]
+        b'v'
+        """
+        return ForkReport(*self._fork(path, progress))
 
     def popitem(self) -> tuple[bytes, bytes]:
         """Remove the first entry and return it, as `pop_first`, but raise `KeyError` if empty."""

@@ -31,13 +31,24 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Uni
 
 import cairndb
 
+from ._cairndb import Diff as _SyncDiff
 from ._cairndb import Scan as _SyncScan
 from ._types import Bytes, Durability, Flag, Isolation, KeyspaceOptions, Options, Path, Progress
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Batch", "Database", "Keyspace", "Range", "Scan", "Snapshot", "Transaction", "open"]
+__all__ = [
+    "Batch",
+    "Database",
+    "Keyspace",
+    "Range",
+    "Scan",
+    "Snapshot",
+    "Transaction",
+    "diff",
+    "open",
+]
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item")
@@ -72,7 +83,9 @@ class _Threads:
 class Scan(AsyncIterator[_Item], Generic[_Item]):
     """An iterator over keys, values or entries, fetched many at a time."""
 
-    def __init__(self, threads: _Threads, make: Callable[[], _SyncScan[_Item]]) -> None:
+    def __init__(
+        self, threads: _Threads, make: Callable[[], Union[_SyncScan[_Item], _SyncDiff[_Item]]]
+    ) -> None:
         self._threads = threads
         # Made now, so that the iteration sees the database as of now.
         self._scan = make()
@@ -243,6 +256,10 @@ class Snapshot(_Reads):
     def keyspace(self, name: str) -> Snapshot:
         """Return what the snapshot holds of the keyspace `name`, which does not wait."""
         return Snapshot(self._threads, self._snapshot.keyspace(name))
+
+    async def fork(self, path: Path, *, progress: Optional[Progress] = None) -> cairndb.ForkReport:
+        """Create a database with what the snapshot shows. `progress` is as that of `compact`."""
+        return await self._run(self._snapshot.fork, path, progress=progress)
 
     def close(self) -> None:
         """Release the snapshot, which does not wait."""
@@ -673,8 +690,12 @@ class Database(Keyspace):
         """Return whether a process has the database open for writing now."""
         return await self._run(self._db.has_writer)
 
+    async def fork(self, path: Path, *, progress: Optional[Progress] = None) -> cairndb.ForkReport:
+        """Create a database that shares the files. `progress` is as that of `compact`."""
+        return await self._run(self._db.fork, path, progress=progress)
+
     async def checkpoint(self, path: Path, *, progress: Optional[Progress] = None) -> None:
-        """Copy the database to a new directory. `progress` is as that of `compact`."""
+        """Create the same database as `fork`, and return nothing."""
         await self._run(self._db.checkpoint, path, progress=progress)
 
     async def property(self, name: str) -> Optional[str]:
@@ -704,6 +725,21 @@ class Database(Keyspace):
 
     async def __aexit__(self, *exception: object) -> None:
         await self.close()
+
+
+def diff(before: Database, after: Database) -> Scan[cairndb.Difference]:
+    """Iterate over the keys whose values differ in two databases. See `cairndb.diff`.
+
+    >>> import asyncio, cairndb.aio
+    >>> async def main() -> None:
+    ...     async with cairndb.aio.open(path) as one, cairndb.aio.open(path + "2") as other:
+    ...         await other.put(b"slate", b"blue")
+    ...         print([it.key async for it in cairndb.aio.diff(one, other)])
+    >>> asyncio.run(main())
+    [b'slate']
+    """
+    # On a thread of the first database, which outlives its own calls.
+    return Scan(before._threads, lambda: _SyncDiff(before._db, after._db, cairndb.Difference))
 
 
 class _Opening:

@@ -55,6 +55,17 @@ impl ReadPoint {
         &self.handle
     }
 
+    /// Returns the snapshot that is read.
+    ///
+    /// # Errors
+    /// `Closed` if there is none any more.
+    pub(crate) fn snapshot(&self) -> Result<Arc<Snapshot>> {
+        match &self.moment {
+            Moment::Then(snapshot) => live(snapshot),
+            Moment::Now | Moment::Within(_) => Err(Error::invalid("a snapshot is required")),
+        }
+    }
+
     /// Releases the snapshot.
     pub(crate) fn release(&self) {
         if let Moment::Then(snapshot) = &self.moment {
