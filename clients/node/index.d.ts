@@ -168,6 +168,20 @@ export class Level<KDefault = string, VDefault = string> extends Keys<KDefault, 
   /** Returns the names of the keyspaces, in order. */
   keyspaces (): Promise<string[]>
 
+  /**
+   * Creates a database at `location`, which must be missing or empty, with all that was written before
+   * the call, or with what a snapshot has. It shares the files of this one through hard links; from
+   * then on each of the two changes without the other. Files that cannot be linked are cloned or
+   * copied, as the report says.
+   *
+   * ```js
+   * await db.put('granite', 'grey')
+   * const { shared } = await db.fork('trial')
+   * const trial = new Level('trial')
+   * ```
+   */
+  fork (location: string, options?: ForkOptions | undefined): Promise<ForkReport>
+
   /** Returns a property as text, or an empty string if there is none of this name. */
   getProperty (property: string): string
 
@@ -217,6 +231,60 @@ export class Level<KDefault = string, VDefault = string> extends Keys<KDefault, 
  * {@link Level} in that a second instance is refused, unless both have `multithreading: true`.
  */
 export class ClassicLevel<KDefault = string, VDefault = string> extends Level<KDefault, VDefault> {}
+
+/**
+ * Yields the keys whose values differ in two databases, as of the first step: those of the databases
+ * themselves in order, then those of the keyspaces by name. Of a database and its fork, the files that
+ * both share are skipped, as long as they are most of both; otherwise both are read whole.
+ *
+ * Rejects with `LEVEL_INVALID_ARGUMENT` if a keyspace has different orders in the two, and with
+ * `LEVEL_DATABASE_NOT_OPEN` once either is closed.
+ *
+ * ```js
+ * for await (const { key, before, after } of diff(db, trial)) console.log(key, before, after)
+ * ```
+ *
+ * @param options Encodings, by default those of `before`; keyspaces have the same.
+ */
+export function diff<K = string, V = string> (
+  before: Level<K, V>, after: Level<any, any>, options?: SignalOptions | undefined
+): AsyncGenerator<Difference<K, V>, void, undefined>
+export function diff<K = string, V = string> (
+  before: Level<any, any>, after: Level<any, any>, options: DiffOptions<K, V>
+): AsyncGenerator<Difference<K, V>, void, undefined>
+
+/** A key whose values differ. */
+export interface Difference<K, V> {
+  /** The name of the keyspace; `undefined` for the keys of the database itself. */
+  keyspace: string | undefined
+  key: K
+  /** The value in the first database, or `undefined`. */
+  before: V | undefined
+  /** The value in the second database, or `undefined`. */
+  after: V | undefined
+}
+
+export interface DiffOptions<K, V> extends SignalOptions {
+  keyEncoding?: string | Transcoder.PartialDecoder<K> | undefined
+  valueEncoding?: string | Transcoder.PartialDecoder<V> | undefined
+}
+
+export interface ForkOptions extends LongCallOptions {
+  /** A snapshot of the database, of whose moment the fork is. */
+  snapshot?: Snapshot | undefined
+}
+
+/** How a fork has come to its files: tables and files of large values. */
+export interface ForkReport {
+  /** Number of files that are shared through hard links. */
+  shared: number
+  /** Number of files that could not be linked, and are clones that share blocks. */
+  cloned: number
+  /** Number of files that could be neither linked nor cloned, and were copied. */
+  copied: number
+  /** Bytes of the copied files. */
+  copiedBytes: number
+}
 
 export interface DatabaseOptions<K, V>
   extends AbstractDatabaseOptions<K, V>, Omit<OpenOptions, 'passive'> {}

@@ -1,5 +1,6 @@
 'use strict'
 
+const { diff } = require('./lib/diff')
 const { Keys } = require('./lib/keys')
 const { Keyspace } = require('./lib/keyspace')
 const { Level } = require('./lib/level')
@@ -9,3 +10,4 @@ exports.Keys = Keys
 exports.Keyspace = Keyspace
 exports.Level = Level
 exports.ClassicLevel = ClassicLevel
+exports.diff = diff

@@ -78,4 +78,4 @@ function formOf (format) {
   return format === 'utf8' ? TEXT : BYTES
 }
 
-module.exports = { collectSingly, collectEntries, formOf, ABSENT }
+module.exports = { collectSingly, collectEntries, formOf, protect, ABSENT }

@@ -325,4 +325,4 @@ class Keys extends AbstractLevel {
 guard(Snapshot.prototype, RESOURCE)
 guard(Keys.prototype, STORE)
 
-module.exports = { Keys, kOpen, kClose }
+module.exports = { Keys, kOpen, kClose, kSnapshot }

@@ -7,7 +7,7 @@ const { collectSingly } = require('./collect')
 const { TEXT } = require('./flags')
 const { waitFor } = require('./follow')
 const { guard, promise, refuseCallback } = require('./guard')
-const { Keys, kOpen, kClose } = require('./keys')
+const { Keys, kOpen, kClose, kSnapshot } = require('./keys')
 const { Keyspace } = require('./keyspace')
 const { checkLocation, destroy, repair } = require('./offline')
 const { misspelled, unknown } = require('./options')
@@ -82,6 +82,26 @@ class Level extends Keys {
     })
   }
 
+  async fork (location, options) {
+    checkLocation(location)
+    return this.#whenOpen(() => this.#fork(location, options ?? {}))
+  }
+
+  async #fork (location, { snapshot, signal, onProgress }) {
+    if (snapshot != null && snapshot[kSnapshot] === undefined) {
+      throw new TypeError("The option 'snapshot' must be a snapshot of the database")
+    }
+    snapshot?.ref()
+    try {
+      return await watched({ signal, onProgress }, async watch => {
+        await afterWaiting(() => binding.written(this[kHandle]))
+        return binding.fork(this[kHandle], location, snapshot?.[kSnapshot], watch)
+      })
+    } finally {
+      snapshot?.unref()
+    }
+  }
+
   get sequenceNumber () {
     this.#checkOpen()
     return binding.sequenceNumber(this[kHandle])
@@ -133,7 +153,7 @@ class Level extends Keys {
 
 guard(Level.prototype, {
   keyspace: promise(1), createKeyspace: promise(1), dropKeyspace: promise(1), keyspaces: promise(0),
-  refresh: promise(0), waitFor: promise(1), hasWriter: promise(0)
+  fork: promise(1), refresh: promise(0), waitFor: promise(1), hasWriter: promise(0)
 })
 guard(Level, { destroy: promise(1), repair: promise(1) })
 

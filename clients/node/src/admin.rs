@@ -1,10 +1,10 @@
-//! Sizes, compaction, properties, keyspaces, following; and what is done to a database that is not
-//! open.
+//! Sizes, compaction, forks, properties, keyspaces, following; and what is done to a database that
+//! is not open.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use cairndb::{Db, Error, Options, RepairOptions};
+use cairndb::{Db, Error, ForkReport, Options, RepairOptions};
 use rustix::fs::{CWD, RenameFlags, rename, renameat_with};
 
 use crate::handle::{Handle, Place};
@@ -15,6 +15,7 @@ use crate::js::task;
 use crate::js::watch::Watch;
 use crate::options::keyspace;
 use crate::results::Collector;
+use crate::snapshot::Moment;
 use crate::write_queue::Work;
 use crate::writes::{KEY_BYTES, bytes_of, submit};
 
@@ -58,6 +59,46 @@ pub(crate) fn compact_range<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         |env, compacted: Result<(), Error>| {
             compacted?;
             env.undefined()
+        },
+    )
+}
+
+/// `written(handle)`: returns a promise that resolves when the writes that were called are done;
+/// `undefined` if they are.
+pub(crate) fn written<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let handle = Handle::of(call)?;
+    if handle.writes.is_idle() {
+        return call.env.undefined();
+    }
+    submit(handle, call.env, Work::Call(Box::new(|_| Ok(()))))
+}
+
+/// `fork(handle, location, snapshot, watch)`: returns a promise of the report.
+pub(crate) fn fork<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
+    let path = PathBuf::from(call.argument::<1>().string()?);
+    let moment = Moment::from_argument(call.argument::<2>())?;
+    let watch = Watch::from_argument(call.argument::<3>())?;
+    let place = Place::of(call)?;
+    let keyspace = place.keyspace.clone();
+    place.promise(
+        call.env,
+        move |db| watch.over(|| moment.fork(db, &keyspace, &path)),
+        |env, report: Result<ForkReport, Error>| {
+            let report = report?;
+            let made = env.object()?;
+            for (name, count) in [
+                (c"shared", report.shared),
+                (c"cloned", report.cloned),
+                (c"copied", report.copied),
+                (c"copiedBytes", report.copied_bytes),
+            ] {
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "JavaScript has no other numbers, and no store has 8 PiB"
+                )]
+                made.set_property(name, env.number(count as f64)?)?;
+            }
+            Ok(made)
         },
     )
 }

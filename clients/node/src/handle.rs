@@ -157,6 +157,33 @@ impl Handle {
         Ok(promise)
     }
 
+    /// Like [`Handle::promise`], with the databases of two handles. Neither is closed before the
+    /// end.
+    pub(crate) fn promise_of_both<'s, O, R, S>(
+        [one, other]: &[Rc<Handle>; 2],
+        env: Env<'s>,
+        run: R,
+        settle: S,
+    ) -> Outcome<Value<'s>>
+    where
+        R: FnOnce([&Db; 2]) -> O + Send + 'static,
+        O: Send + 'static,
+        S: for<'e> FnOnce(Env<'e>, O) -> Outcome<Value<'e>> + 'static,
+    {
+        one.check_open()?;
+        other.check_open()?;
+        let (deferred, promise) = Deferred::new(env)?;
+        let (handle, share) = (Rc::clone(other), other.share());
+        let run = move |db: &Db| run([db, share.db()]);
+        one.spawn(env, run, move |env, output| {
+            let outcome = output.map_err(Into::into);
+            deferred.settle(env, outcome.and_then(|output| settle(env, output)));
+            handle.task_ended(env);
+        })?;
+        other.running.set(other.running.get() + 1);
+        Ok(promise)
+    }
+
     /// Runs `reads` reads on the thread pool and returns a promise of what `settle` returns. The
     /// gate learns whether they have read from a disk.
     pub(crate) fn read<'s, O, R, S>(

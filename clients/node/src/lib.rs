@@ -3,7 +3,7 @@
 //! JavaScript (`../lib`) has the classes of `abstract-level`, which check arguments, encode keys
 //! and values, and defer what is called before the database is open. Here are the calls below them.
 //! Each takes the state that it works on as an external: a `handle` of a keyspace, a `snapshot`, an
-//! iterator (`scan`), a long batch.
+//! iterator (`scan`), a comparison, a long batch.
 //!
 //! Rules for every call:
 //!
@@ -157,6 +157,30 @@ pub(crate) static EXPORTS: &[Export] = &[
     Export {
         name: "compactRange",
         body: admin::compact_range,
+    },
+    Export {
+        name: "written",
+        body: admin::written,
+    },
+    Export {
+        name: "fork",
+        body: admin::fork,
+    },
+    Export {
+        name: "diffNew",
+        body: scan::diff::diff_new,
+    },
+    Export {
+        name: "diffRead",
+        body: scan::diff::diff_read,
+    },
+    Export {
+        name: "diffTake",
+        body: scan::diff::diff_take,
+    },
+    Export {
+        name: "diffClose",
+        body: scan::diff::diff_close,
     },
     Export {
         name: "property",

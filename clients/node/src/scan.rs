@@ -12,6 +12,7 @@
 
 pub(crate) mod bounds;
 pub(crate) mod chunk;
+pub(crate) mod diff;
 pub(crate) mod object;
 
 use cairndb::{Cursor, Result};

@@ -1,9 +1,12 @@
 //! Explicit snapshots, and the moment that a read refers to.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 
-use cairndb::{Cursor, Db, Error, ErrorKind, Keyspace, Result, Snapshot, Value as Found};
+use cairndb::{
+    Cursor, Db, Error, ErrorKind, ForkReport, Keyspace, Result, Snapshot, Value as Found,
+};
 
 use crate::handle::Handle;
 use crate::js::callback::Call;
@@ -59,6 +62,16 @@ impl Moment {
             None => of.multi_get(keys),
             Some(snapshot) => snapshot.multi_get_in(of, keys),
         }
+    }
+
+    /// Makes a fork of what a read of `of`, a keyspace of `db`, sees.
+    pub(crate) fn fork(&self, db: &Db, of: &Keyspace, path: &Path) -> Result<ForkReport> {
+        let Some(snapshot) = &self.0 else {
+            return db.fork(path);
+        };
+        // Fails for a snapshot of another database.
+        drop(snapshot.cursor_in(of)?);
+        snapshot.fork(path)
     }
 
     pub(crate) fn cursor(&self, of: &Keyspace) -> Result<Cursor> {

@@ -1,6 +1,6 @@
 // Compiled, not run: every call has the types that it should have.
 
-import { Level, ClassicLevel, Keyspace, OpenOptions, IteratorOptions, Snapshot } from '@cairndb/level'
+import { Level, ClassicLevel, Difference, ForkReport, Keyspace, OpenOptions, IteratorOptions, Snapshot, diff } from '@cairndb/level'
 
 interface Stone {
   colour: string
@@ -25,6 +25,15 @@ async function main (): Promise<void> {
   const snapshot: Snapshot = db.snapshot()
   const { signal } = new AbortController()
   await db.clear({ gt: 'x', snapshot, signal })
+  const report: ForkReport = await db.fork('trial', { snapshot, signal, onProgress: (done, total) => console.log(done / total) })
+  const trial = new Level<string, Stone>('trial', { valueEncoding: 'json' })
+  for await (const it of diff(db, trial, { signal })) {
+    const typed: Difference<string, Stone> = it
+    console.log(report.copiedBytes, typed.keyspace, typed.key.length, typed.before?.colour)
+  }
+  for await (const { key, after } of diff<Buffer, Buffer>(db, trial, { keyEncoding: 'buffer', valueEncoding: 'buffer' })) {
+    console.log(key.byteLength, after?.byteLength)
+  }
   await snapshot.close()
   const size: number = await db.approximateSize('a', 'z')
   await db.compactRange('a', 'z', { signal, onProgress: (done, total) => console.log(done / total) })

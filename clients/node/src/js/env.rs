@@ -26,6 +26,13 @@ impl<'s> Env<'s> {
         Ok(Value::new(self, value))
     }
 
+    /// Makes an empty object.
+    pub(crate) fn object(self) -> Outcome<Value<'s>> {
+        let mut value = null_mut();
+        napi!(napi_create_object(self.raw(), &raw mut value))?;
+        Ok(Value::new(self, value))
+    }
+
     #[inline]
     pub(crate) fn boolean(self, of: bool) -> Outcome<Value<'s>> {
         let mut value = null_mut();
