@@ -122,4 +122,6 @@ mod documents {
     mod changes {}
     #[doc = include_str!("../../../docs/guide/followers.md")]
     mod followers {}
+    #[doc = include_str!("../../../docs/guide/forks.md")]
+    mod forks {}
 }
