@@ -227,7 +227,8 @@ impl Checker {
             SimFileKind::Manifest if is_current(disk, dir, &inode.name) => {
                 self.check_manifest(disk, dir, inode, found);
             }
-            SimFileKind::Log if has_pending_records(inode) => {
+            // A copy of a segment is appended as a whole, and named afterwards.
+            SimFileKind::Log if has_pending_records(inode) && self.ends.contains_key(&id) => {
                 if disk.dirs[dir].durable.get(&inode.name) != Some(&id) {
                     found.push((4, format!("records of {} before its name", inode.name)));
                 }

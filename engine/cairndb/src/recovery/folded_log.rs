@@ -3,8 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use cairndb_base::SeqNo;
+use cairndb_base::{FileNumber, Result, SeqNo};
+use cairndb_env::Dir;
+use cairndb_files::create_unused;
+use cairndb_format::log::HEADER_BYTES;
 use cairndb_format::manifest::{KeptSegment, KeyspaceEvent, Lease, SegmentRecord, VersionEdit};
+use cairndb_format::name;
 
 use crate::log::history::{History, Kept};
 
@@ -104,16 +108,28 @@ impl FoundHistory {
         self.first_values = Some(first.min(file));
     }
 
-    /// Keeps the replayed segments that a lease needs; `ends` are the ends of their records. Tables
-    /// hold everything up to `last_seq`.
-    pub(super) fn keep(&mut self, replayed: &[SegmentRecord], ends: &[u64], last_seq: SeqNo) {
+    /// Keeps copies of the replayed segments that a lease needs. The files themselves may not be
+    /// durable, and after a failed sync could not be made so. `ends` are the ends of their records.
+    /// Tables hold everything up to `last_seq`.
+    ///
+    /// # Errors
+    /// Those of reading and writing segments.
+    pub(super) fn keep(
+        &mut self,
+        dir: &dyn Dir,
+        next_file: &mut u64,
+        (replayed, ends): (&[SegmentRecord], &[u64]),
+        last_seq: SeqNo,
+    ) -> Result<()> {
         let next = replayed.iter().skip(1).take(ends.len().saturating_sub(1));
         let lasts = next.map(|next| next.start_seq.saturating_sub(1));
         let lasts = lasts.chain([last_seq]);
+        let before = self.kept.len();
         for ((record, end), last_seq) in replayed.iter().zip(ends).zip(lasts) {
-            if self.leases.iter().any(|lease| lease.seq < last_seq) {
+            let needed = self.leases.iter().any(|lease| lease.seq < last_seq);
+            if needed && *end > HEADER_BYTES as u64 {
                 self.kept.push(Kept {
-                    record: *record,
+                    record: copy(dir, record, *end, next_file)?,
                     end: *end,
                     last_seq,
                     first_values: self.first_values.unwrap_or(u64::MAX),
@@ -121,6 +137,10 @@ impl FoundHistory {
                 });
             }
         }
+        if self.kept.len() > before {
+            dir.sync()?;
+        }
+        Ok(())
     }
 
     /// Ends all leases: part of the log was given up.
@@ -142,3 +162,35 @@ impl FoundHistory {
         History::new(last_seq, self.leases, self.kept, self.events)
     }
 }
+
+/// Writes the records of a segment up to `end` to another file, durably.
+fn copy(
+    dir: &dyn Dir,
+    record: &SegmentRecord,
+    end: u64,
+    next_file: &mut u64,
+) -> Result<SegmentRecord> {
+    let from = dir.open_read(&name::log(FileNumber(record.file)))?;
+    let number = || {
+        *next_file += 1;
+        *next_file - 1
+    };
+    let created = create_unused(number, |number| dir.create(&name::log(number)));
+    let (FileNumber(file), mut to) = created?;
+    let mut bytes = vec![0; COPY_BYTES];
+    while to.size() < end {
+        let left = usize::try_from(end - to.size()).unwrap_or(COPY_BYTES);
+        let part = &mut bytes[..left.min(COPY_BYTES)];
+        from.read_at(to.size(), part)?;
+        to.append(part)?;
+    }
+    to.sync()?;
+    Ok(SegmentRecord {
+        file,
+        bytes: end,
+        ..*record
+    })
+}
+
+/// Number of bytes that are copied at a time.
+const COPY_BYTES: usize = 256 << 10;

@@ -177,10 +177,14 @@ impl Recovery<'_> {
             released: 0,
         };
         let replayed = replay.run(&log, &end);
-        let last_seq = recovered.last_seq;
-        if !self.settings.read_only {
-            recovered.history.keep(log.records(), &end.ends, last_seq);
-        }
+        let replayed = replayed.and_then(|()| {
+            if self.settings.read_only {
+                return Ok(());
+            }
+            let (history, next_file) = (&mut recovered.history, &mut recovered.next_file);
+            let replayed = (log.records(), &*end.ends);
+            history.keep(dir, next_file, replayed, recovered.last_seq)
+        });
         if replayed.is_err() && !self.settings.read_only {
             // The next attempt cannot use anything written so far. Errors of the sweep are dropped
             // in favour of the replay's.
