@@ -25,6 +25,8 @@
 mod config;
 #[path = "model/data.rs"]
 mod data;
+#[path = "model/feed.rs"]
+mod feed;
 #[path = "model/keyspaces.rs"]
 mod keyspaces;
 #[path = "model/op.rs"]

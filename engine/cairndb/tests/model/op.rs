@@ -86,6 +86,8 @@ pub(crate) enum Op {
     Drop,
     Step(Job),
     Idle,
+    /// Apply all changes to a copy.
+    Follow,
     /// From a snapshot, or of everything; and whether the list goes on in it.
     Fork(Through, bool),
     Reopen(Closing),
@@ -104,6 +106,7 @@ impl Op {
                 | Op::Flush
                 | Op::Step(_)
                 | Op::Idle
+                | Op::Follow
                 | Op::Fork(..)
                 | Op::Reopen(_)
         )
@@ -341,7 +344,8 @@ impl<'a> Generator<'a> {
             66..72 => Op::Drop,
             72..84 => Op::Compact(self.end(), self.end()),
             84..87 => Op::Compact(End::Open, End::Open),
-            87..90 => Op::Idle,
+            87..89 => Op::Idle,
+            89 => Op::Follow,
             90 | 91 => Op::Fork(self.through(), self.below(4) == 0),
             92..95 => Op::Reopen(Closing::Close),
             95..97 => Op::Reopen(Closing::Drop),

@@ -9,6 +9,7 @@ use cairndb::{Cursor, Db, Durability, ErrorKind, Options, Snapshot, WriteBatch, 
 
 use crate::config::{Config, Operator, Order, Place};
 use crate::data::ValueSpec;
+use crate::feed::Consumer;
 use crate::keyspaces::{Opened, Oracles};
 use crate::op::{Change, Generator, Op, PLACES, Through, Turn};
 use crate::oracle::{Key, Oracle};
@@ -63,6 +64,7 @@ pub(crate) struct Runner<'a> {
     pub(crate) births: u64,
     pub(crate) snapshots: [Option<(Snapshot, Oracles)>; PLACES as usize],
     pub(crate) cursors: [Option<Held>; PLACES as usize],
+    pub(crate) consumer: Option<Consumer>,
     /// Whether something was written without logging since the last flush.
     pub(crate) unlogged: bool,
     /// Number of operations so far. Every step of a walk counts, because each step is also a call.
@@ -93,6 +95,7 @@ impl<'a> Runner<'a> {
             open: None,
             snapshots: [const { None }; PLACES as usize],
             cursors: [const { None }; PLACES as usize],
+            consumer: None,
             unlogged: false,
             done: 0,
             answers: Vec::new(),
@@ -184,6 +187,8 @@ impl<'a> Runner<'a> {
             Op::Drop => return self.drop_keyspace(),
             Op::Step(job) => return self.step(job),
             Op::Idle => return self.db().wait_idle().map_err(failed),
+            Op::Follow if self.has_feed() => return self.follow(),
+            Op::Follow => {}
             Op::Fork(through, goes_on) => return self.fork(through, goes_on),
             Op::Reopen(closing) => return self.reopen(closing),
         }

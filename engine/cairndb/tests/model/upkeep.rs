@@ -113,6 +113,7 @@ impl Runner<'_> {
         same_difference((&before.0, &before.1), (self.db(), &self.oracles))?;
         drop(before);
         let (removed, original) = if goes_on {
+            self.end_feed(false);
             self.cursors = [const { None }; _];
             (std::mem::replace(&mut self.path, path), ours.0)
         } else {
@@ -128,6 +129,7 @@ impl Runner<'_> {
 
     pub(crate) fn reopen(&mut self, closing: Closing) -> Outcome {
         let old = self.path.clone();
+        self.end_feed(true);
         let killed = closing == Closing::Kill && self.config.place == Place::Stepped;
         if killed {
             if self.unlogged {
@@ -189,7 +191,13 @@ impl Runner<'_> {
             runner.compact(End::Open, End::Open)?;
             runner.scan(None, true)
         })?;
+        if self.consumer.is_some() {
+            self.follow()?;
+        }
         self.reopen(Closing::Close)?;
+        if self.consumer.is_some() {
+            self.follow()?;
+        }
         self.db().close().map_err(failed)?;
         let verified = verify(&self.path, &self.options());
         verified.map(drop).map_err(failed)
