@@ -53,6 +53,8 @@ pub(crate) struct Feed {
     reader: LogReader,
     /// The last sequence number that was passed.
     seq: SeqNo,
+    /// What can be delivered, and what of that is durable, when this was last looked up.
+    ready: (SeqNo, SeqNo),
     time: Option<SystemTime>,
     /// Names of keyspaces by number.
     names: BTreeMap<u32, Arc<str>>,
@@ -64,15 +66,22 @@ fn fell_off() -> Error {
     Error::new(ErrorKind::Revoked, message)
 }
 
-/// Checks the name of a lease.
-///
-/// # Errors
-/// `InvalidArgument`.
-pub(crate) fn check_lease(name: &str) -> Result<()> {
-    if (1..=NAME_BYTES_MAX).contains(&name.len()) {
-        return Ok(());
+impl Wanted {
+    /// Checks what a consumer wants.
+    ///
+    /// # Errors
+    /// `InvalidArgument`.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.durability == Durability::None {
+            let message = "unlogged writes cannot be delivered; ask for `Sync` or `Os`";
+            return Err(Error::invalid(message));
+        }
+        let len = self.lease.as_ref().map(String::len);
+        match len.filter(|len| !(1..=NAME_BYTES_MAX).contains(len)) {
+            None => Ok(()),
+            Some(len) => Err(Error::invalid("the name of a lease has 1 to 255 bytes").found(len)),
+        }
     }
-    Err(Error::invalid("the name of a lease has 1 to 255 bytes").found(name.len()))
 }
 
 impl Feed {
@@ -125,6 +134,7 @@ impl Feed {
             durability: wanted.durability,
             reader: LogReader::default(),
             seq,
+            ready: (seq, seq),
             time: None,
             names: BTreeMap::new(),
         };
@@ -179,6 +189,15 @@ impl Feed {
     /// # Errors
     /// `Revoked` if the consumer fell off; `Corruption`, `Io`, `Closed`.
     pub(crate) fn next(&mut self) -> Result<Option<Change>> {
+        let found = self.next_ready()?;
+        if found.is_none() {
+            // The next call looks again.
+            self.ready.0 = self.seq;
+        }
+        Ok(found)
+    }
+
+    fn next_ready(&mut self) -> Result<Option<Change>> {
         if self.holder.name.is_none() {
             // What was delivered before is done with.
             self.holder.advance(self.seq);
@@ -187,11 +206,15 @@ impl Feed {
         if self.holder.has_fallen() {
             return Err(fell_off());
         }
-        let durable = self.disk.durable_seq(&self.disk.log.lock());
-        let last = match self.durability {
-            Durability::Sync => durable,
-            _ => self.base.versions.published(),
-        };
+        if self.seq >= self.ready.0 {
+            // The lock is the writers': it is taken once for all that is ready.
+            let durable = self.disk.durable_seq(&self.disk.log.lock());
+            self.ready = match self.durability {
+                Durability::Sync => (durable, durable),
+                _ => (self.base.versions.published(), durable),
+            };
+        }
+        let (last, durable) = self.ready;
         while self.seq < last {
             let dir = &*self.base.dir;
             let found = self.reader.fill(dir, self.seq, || readable(&self.disk))?;
@@ -299,6 +322,8 @@ impl Feed {
                 }
                 return Ok(None);
             }
+            // After a failed sync, nothing becomes durable any more.
+            self.base.health.check_write()?;
             if self.base.is_over(end) {
                 return Ok(None);
             }

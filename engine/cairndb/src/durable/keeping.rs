@@ -113,17 +113,28 @@ impl Disk {
         let change = self.retire(0, 0);
         let mut edit = VersionEdit::default();
         change.describe(&mut edit);
-        self.log.manifests.append(&edit)?;
+        self.append_durably(&edit)?;
         drop(commit);
+        self.free_segments(0, change);
+        Ok(())
+    }
+
+    /// Appends an edit to the manifest and syncs it. The caller holds the commit lock and the sync
+    /// turn.
+    ///
+    /// # Errors
+    /// Errors of the manifest. After an error nothing has changed, unless the handle is poisoned:
+    /// the next edit starts a manifest without this one.
+    pub(crate) fn append_durably(&self, edit: &VersionEdit) -> Result<()> {
+        let manifests = &self.log.manifests;
+        manifests.append(edit)?;
         let poison = |error| self.base.poison(error);
         // Earlier edits become durable with this one, and so must the files that they name.
         self.value_files.values().sync().map_err(poison)?;
-        if self.log.manifests.take_names() {
+        if manifests.take_names() {
             self.base.dir.sync().map_err(poison)?;
         }
-        self.log.manifests.sync().map_err(poison)?;
-        self.free_segments(0, change);
-        Ok(())
+        manifests.sync().map_err(poison)
     }
 
     /// Logs the time before `next`, and begins the interval after which everything logged is synced

@@ -13,7 +13,7 @@ use cairndb_base::{Error, Kind, PageCache, Result, SeqNo};
 use cairndb_env::sync::Mutex;
 use cairndb_mem::ChunkPool;
 
-use crate::changes::feed::{Feed, Wanted, check_lease};
+use crate::changes::feed::{Feed, Wanted};
 use crate::compaction::schedule::KeyRange;
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
@@ -297,9 +297,7 @@ impl Core {
 
     /// Opens a feed of changes.
     pub(crate) fn open_feed(&self, wanted: Wanted) -> Result<Feed> {
-        if let Some(name) = &wanted.lease {
-            check_lease(name)?;
-        }
+        wanted.check()?;
         self.begin_write()?;
         Feed::open(&self.base, &self.disk, wanted)
     }

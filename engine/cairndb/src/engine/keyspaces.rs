@@ -116,16 +116,8 @@ impl KeyspaceManager<'_> {
     /// handle is poisoned: the next edit starts a manifest without this one.
     fn make_durable(&self, commit: &mut Commit, edit: &VersionEdit) -> Result<()> {
         self.base.origin.check()?;
-        let manifests = &self.disk.log.manifests;
         self.disk.log.ensure_manifest(commit)?;
-        let _turn = manifests.take_sync_turn()?;
-        manifests.append(edit)?;
-        let poison = |error| self.base.poison(error);
-        // Earlier edits become durable with this one, and so must the files that they name.
-        self.disk.value_files.values().sync().map_err(poison)?;
-        if manifests.take_names() {
-            self.base.dir.sync().map_err(poison)?;
-        }
-        manifests.sync().map_err(poison)
+        let _turn = self.disk.log.manifests.take_sync_turn()?;
+        self.disk.append_durably(edit)
     }
 }

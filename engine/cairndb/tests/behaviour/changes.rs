@@ -284,6 +284,12 @@ fn a_handle_that_only_reads_has_no_feed() {
         ErrorKind::InvalidArgument,
         "255",
     );
+    let unlogged = ChangesOptions::new().durability(Durability::None);
+    fails_with(
+        db.changes(&unlogged),
+        ErrorKind::InvalidArgument,
+        "unlogged",
+    );
     assert!(all(&db).is_empty());
     db.close().unwrap();
     drop(db);

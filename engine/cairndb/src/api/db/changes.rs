@@ -83,15 +83,9 @@ impl ChangesOptions {
     }
 
     /// Sets when a change is delivered: `Sync`, the default, once no loss of power takes it back;
-    /// `Os` as soon as readers see it.
-    ///
-    /// # Panics
-    /// If `durability` is `None`: what was not logged cannot be delivered.
+    /// `Os` as soon as readers see it. What is written at `None` is not logged and cannot be
+    /// delivered, so [`Db::changes`] refuses this.
     pub fn durability(mut self, durability: Durability) -> ChangesOptions {
-        assert!(
-            durability != Durability::None,
-            "unlogged writes are no changes"
-        );
         self.wanted.durability = durability;
         self
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use cairndb_base::{FileNumber, Result, SEQ_MAX, SeqNo};
+use cairndb_base::{ErrorKind, FileNumber, Result, SEQ_MAX, SeqNo};
 use cairndb_env::FileId;
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
@@ -161,10 +161,15 @@ impl TableHandle {
         self.file.open.get().map_or(0, |table| table.index_bytes())
     }
 
-    /// Returns what identifies the file on the system, or `None` if the environment cannot tell.
+    /// Returns what identifies the file on the system; `None` if the environment cannot tell, or
+    /// the file has no name any longer: a follower keeps it open.
     pub(crate) fn file_id(&self) -> Result<Option<FileId>> {
         let dir = &self.file.opener.files.dir;
-        dir.file_id(&name::table(FileNumber(self.file.number)))
+        let named = name::table(FileNumber(self.file.number));
+        match dir.file_id(&named) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            found => found,
+        }
     }
 
     /// Marks the table as no longer named by the durable manifest: its last reader deletes the
