@@ -1,6 +1,6 @@
 //! `Forks`: copies of a database in other directories that share its files through hard links.
 //!
-//! A fork is a database of its own. It shares only files that neither database writes to: tables,
+//! A fork is a separate database. It shares only files that neither database writes to: tables,
 //! and value files that are closed for appending. It takes over the writes up to one moment, and
 //! begins an incarnation.
 //!

@@ -22,7 +22,7 @@ fn no_such(name: &str) -> Error {
     Error::new(ErrorKind::NotFound, message).found(format_args!("keyspace {name:?}"))
 }
 
-/// Returns what readers of changes learn, with a sequence number of its own.
+/// Returns the event for readers of changes, which takes a sequence number.
 fn event(commit: &mut Commit, record: &KeyspaceRecord, created: bool) -> Result<KeyspaceEvent> {
     let seq = commit.take_unlogged().ok_or_else(|| {
         let message = "too many writes in a row were not logged; flush first";

@@ -46,7 +46,7 @@ fn lines(change: &Change) -> Vec<String> {
     entries.iter().map(line).collect()
 }
 
-fn told(changes: &mut Changes) -> Vec<String> {
+fn delivered(changes: &mut Changes) -> Vec<String> {
     ready(changes)
         .iter()
         .map(|it| lines(it).join(" "))
@@ -74,7 +74,7 @@ fn every_batch_arrives_whole_with_its_keyspaces() {
     db.drop_keyspace("users").unwrap();
     db.put(b"c", b"").unwrap();
     assert_eq!(
-        told(&mut changes),
+        delivered(&mut changes),
         [
             "a=1",
             "created users",
@@ -84,7 +84,7 @@ fn every_batch_arrives_whole_with_its_keyspaces() {
             "c=",
         ]
     );
-    assert!(told(&mut changes).is_empty());
+    assert!(delivered(&mut changes).is_empty());
 }
 
 #[test]
@@ -97,12 +97,12 @@ fn what_was_not_logged_is_a_gap() {
         db.put_with(&[n], b"", &unlogged).unwrap();
     }
     // Nothing says yet that these are durable.
-    assert_eq!(told(&mut changes), ["a=1"]);
+    assert_eq!(delivered(&mut changes), ["a=1"]);
     db.put(b"b", b"2").unwrap();
     db.put_with(b"last", b"", &unlogged).unwrap();
-    assert_eq!(told(&mut changes), ["5 unlogged", "b=2"]);
+    assert_eq!(delivered(&mut changes), ["5 unlogged", "b=2"]);
     db.flush().unwrap();
-    assert_eq!(told(&mut changes), ["1 unlogged"]);
+    assert_eq!(delivered(&mut changes), ["1 unlogged"]);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_consumer_continues_after_its_place_across_opens() {
             lease.clone().after(first.place),
         ];
         let mut changes = db.changes(&wanted[round]).unwrap();
-        assert_eq!(told(&mut changes), ["b=2", "c=3"], "round {round}");
+        assert_eq!(delivered(&mut changes), ["b=2", "c=3"], "round {round}");
         drop(changes);
         db.close().unwrap();
     }
@@ -208,7 +208,7 @@ fn a_consumer_that_is_too_slow_falls_off_and_begins_again() {
     let (snapshot, mut changes) = db.snapshot_and_changes(&lease).unwrap();
     db.put(b"new", b"1").unwrap();
     assert_eq!(snapshot.iter().count(), 3000);
-    assert_eq!(told(&mut changes), ["new=1"]);
+    assert_eq!(delivered(&mut changes), ["new=1"]);
     assert!(!lease_of(&db).fell_off);
     // A reader without a lease holds the log while it runs.
     let mut reader = db.changes(&ChangesOptions::new()).unwrap();

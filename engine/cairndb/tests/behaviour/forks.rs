@@ -37,7 +37,7 @@ fn a_fork_shares_what_neither_side_writes_to() {
     assert_eq!((report.shared, report.cloned, report.copied), (2, 0, 0));
     let shared = inodes(&path);
     assert_eq!(inodes(&copy), shared);
-    // A large value goes to a file of its own on either side.
+    // Each side writes a large value to a new file.
     let fork = open(&copy);
     for side in [&db, &fork] {
         side.put(b"own", &noise(&mut Random::new(2), 20_000))

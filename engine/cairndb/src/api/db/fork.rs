@@ -20,7 +20,7 @@ impl Db {
     ///
     /// # Errors
     /// Same as [`Db::flush`]; `InvalidArgument` if the directory is not empty; `Locked` while
-    /// another call makes it. The directory is made beside `path`, under its name with `.partial`
+    /// another call makes it. The directory is made next to `path`, under its name with `.partial`
     /// appended, and renamed when it is whole. After an error or a crash the call can be repeated:
     /// it replaces what an interrupted one has left there.
     pub fn fork(&self, path: impl AsRef<Path>) -> Result<ForkReport> {
