@@ -45,6 +45,8 @@ pub(super) struct Plan {
     /// Deletions of ranges were applied up to this sequence number. `SEQ_MAX` without a record, as
     /// none must hide what may be newer.
     pub(super) ranges_applied: SeqNo,
+    /// Entries with larger sequence numbers are not of this database: it is a fork of a snapshot.
+    pub(super) seq_limit: SeqNo,
     /// Number of entries, if it is known.
     pub(super) entries: Option<u64>,
     pub(super) smallest: Option<Vec<u8>>,
@@ -68,6 +70,7 @@ impl Plan {
             age,
             guessed: false,
             ranges_applied: SEQ_MAX,
+            seq_limit: SEQ_MAX,
             entries: None,
             smallest: None,
             largest: None,
@@ -98,6 +101,7 @@ impl Plan {
     fn add_record(&mut self, record: &TableRecord) {
         self.section = Some(record.section);
         self.ranges_applied = record.ranges_applied;
+        self.seq_limit = record.seq_limit.unwrap_or(SEQ_MAX);
         self.entries = Some(record.entries);
         self.smallest = Some(record.smallest.clone());
         self.largest = Some(record.largest.clone());

@@ -93,6 +93,27 @@ fn a_fork_outlives_the_repair_of_what_it_is_of() {
 }
 
 #[test]
+fn a_repaired_fork_of_a_snapshot_ends_at_the_snapshot() {
+    let dir = real_dir();
+    let copy = dir.path().join("fork");
+    let db = Db::open(dir.path().join("db")).unwrap();
+    db.put(b"granite", b"grey").unwrap();
+    db.put(b"slate", b"blue").unwrap();
+    let snapshot = db.snapshot();
+    db.put(b"basalt", b"black").unwrap();
+    db.put(b"granite", b"red").unwrap();
+    db.delete(b"slate").unwrap();
+    db.flush().unwrap();
+    snapshot.fork(&copy).unwrap();
+    let expected = all(&open(&copy));
+    assert_eq!(expected.len(), 2);
+    let target = dir.path().join("repaired");
+    let options = cairndb::RepairOptions::new(&Options::new());
+    cairndb::repair(&copy, &target, &options).unwrap();
+    assert_eq!(all(&open(&target)), expected);
+}
+
+#[test]
 fn a_fork_of_a_snapshot_has_its_moment_whatever_was_compacted_since() {
     for seed in 0..30 {
         let (db, options) = mem_db();

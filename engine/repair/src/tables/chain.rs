@@ -156,7 +156,9 @@ impl Chain {
                 let file = &open.plan.file;
                 if !findings.admits(&keyspaces, self.section, &self.key, file) {
                     open.found += 1;
-                } else if open.take_entry(order, self.floor.as_deref(), &self.key) {
+                } else if open.take_entry(order, self.floor.as_deref(), &self.key)
+                    && open.mark.seq <= open.plan.seq_limit
+                {
                     return Ok(());
                 }
                 open.index += 1;
