@@ -189,7 +189,12 @@ impl Feed {
     /// # Errors
     /// `Revoked` if the consumer fell off; `Corruption`, `Io`, `Closed`.
     pub(crate) fn next(&mut self) -> Result<Option<Change>> {
-        let found = self.next_ready()?;
+        let found = self.next_ready();
+        if self.holder.has_fallen() {
+            // Whatever was read, its file may have been used again.
+            return Err(fell_off());
+        }
+        let found = found?;
         if found.is_none() {
             // The next call looks again.
             self.ready.0 = self.seq;
@@ -203,9 +208,6 @@ impl Feed {
             self.holder.advance(self.seq);
         }
         self.base.health.check_read()?;
-        if self.holder.has_fallen() {
-            return Err(fell_off());
-        }
         if self.seq >= self.ready.0 {
             // The lock is the writers': it is taken once for all that is ready.
             let durable = self.disk.durable_seq(&self.disk.log.lock());
@@ -217,7 +219,9 @@ impl Feed {
         let (last, durable) = self.ready;
         while self.seq < last {
             let dir = &*self.base.dir;
-            let found = self.reader.fill(dir, self.seq, || readable(&self.disk))?;
+            let found = self
+                .reader
+                .fill(dir, self.seq, || Ok(readable(&self.disk)))?;
             let record = self.reader.record()?.filter(|_| found);
             let Some(record) = record else {
                 return Ok(self.unlogged_until(last, durable));
@@ -363,7 +367,7 @@ fn readable(disk: &Disk) -> Readable {
     for segment in disk.log.segments().live() {
         found.insert(segment.number, (segment.record(), segment.written()));
     }
-    // A segment that was retired in the meantime.
+    // Then those that were retired in the meantime, or are about to be, in their copies.
     disk.log.history.add_readable(&mut found);
     found
 }

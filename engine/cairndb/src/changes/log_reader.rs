@@ -1,13 +1,15 @@
 //! `LogReader`: steps through the records of the log, whether their segments are live or kept.
 //!
-//! Records are read from the files, as followers do: it costs a copy, and the writer nothing.
+//! Records are read from the files, as followers do: it costs a copy, and the writer nothing. A
+//! segment that moves to another file while it is read is read again there.
 
 use std::collections::BTreeMap;
 
-use cairndb_base::{Result, SeqNo};
+use cairndb_base::{Error, FileNumber, Result, SeqNo};
 use cairndb_env::Dir;
 use cairndb_format::log::{HEADER_BYTES, Record};
 use cairndb_format::manifest::SegmentRecord;
+use cairndb_format::name;
 
 use crate::log::segment_file::SegmentFile;
 
@@ -18,6 +20,8 @@ pub(super) type Readable = BTreeMap<u64, (SegmentRecord, u64)>;
 #[derive(Debug, Default)]
 pub(super) struct LogReader {
     segment: Option<SegmentFile>,
+    /// Number of its file.
+    file: u64,
     /// Records of the segment.
     bytes: Vec<u8>,
     /// Offset of the first of them, of the next record, and after the last one.
@@ -27,56 +31,87 @@ pub(super) struct LogReader {
 }
 
 impl LogReader {
-    /// Moves to the first segment that may hold a record after `seq`.
-    fn begin(&mut self, dir: &dyn Dir, readable: &Readable, seq: SeqNo) -> Result<bool> {
-        let mut records = readable.values().map(|(record, _)| record);
-        let first = records.clone().rfind(|record| record.start_seq <= seq + 1);
-        match first.or_else(|| records.next()) {
-            Some(record) => self.enter(dir, record).map(|()| true),
-            None => Ok(false),
-        }
-    }
-
     fn enter(&mut self, dir: &dyn Dir, record: &SegmentRecord) -> Result<()> {
         self.segment = None;
-        self.segment = Some(SegmentFile::open(dir, record)?);
         (self.base, self.at, self.end) = (HEADER_BYTES as u64, HEADER_BYTES as u64, 0);
+        self.open(dir, record)
+    }
+
+    fn open(&mut self, dir: &dyn Dir, record: &SegmentRecord) -> Result<()> {
+        self.segment = Some(SegmentFile::open(dir, record)?);
+        self.file = record.file;
         Ok(())
     }
 
     /// Makes the next record available, from the first one after `seq` on. Returns whether there is
-    /// one.
+    /// one. `readable` returns what can be read now.
     ///
     /// # Errors
-    /// `Corruption`, `Io`.
+    /// `Corruption`, `Io`; those of `readable`.
     pub(super) fn fill(
         &mut self,
         dir: &dyn Dir,
         seq: SeqNo,
-        readable: impl FnOnce() -> Readable,
+        readable: impl Fn() -> Result<Readable>,
     ) -> Result<bool> {
         if self.segment.is_some() && self.at < self.end {
             return Ok(true);
         }
-        let readable = readable();
-        if self.segment.is_none() && !self.begin(dir, &readable, seq)? {
-            return Ok(false);
+        let mut now = readable()?;
+        loop {
+            let found = self.load(dir, seq, &now);
+            let after = readable()?;
+            if is_unmoved(&now, &after) {
+                return found;
+            }
+            // Another segment may have been written to the file that was read.
+            self.end = self.at;
+            now = after;
+        }
+    }
+
+    fn load(&mut self, dir: &dyn Dir, seq: SeqNo, readable: &Readable) -> Result<bool> {
+        if self.segment.is_none() {
+            // The first segment that may hold a record after `seq`.
+            let mut records = readable.values().map(|(record, _)| record);
+            let first = records.clone().rfind(|record| record.start_seq <= seq + 1);
+            match first.or_else(|| records.next()) {
+                Some(record) => self.enter(dir, record)?,
+                None => return Ok(false),
+            }
         }
         loop {
-            let Some(segment) = &self.segment else {
+            let Some(number) = self.segment.as_ref().map(|it| it.header.segment) else {
                 return Ok(false);
             };
-            let number = segment.header.segment;
-            let end = readable.get(&number).map_or(self.at, |(_, end)| *end);
-            if self.at < end {
-                segment.load(self.at..end, &mut self.bytes)?;
-                (self.base, self.end) = (self.at, end);
+            if let Some((record, end)) = readable.get(&number)
+                && self.at < *end
+            {
+                if self.file != record.file {
+                    self.open(dir, record)?;
+                }
+                if let Some(segment) = &self.segment {
+                    segment.load(self.at..*end, &mut self.bytes)?;
+                }
+                (self.base, self.end) = (self.at, *end);
                 return Ok(true);
             }
             let Some((_, (next, _))) = readable.range(number + 1..).next() else {
                 return Ok(false);
             };
             self.enter(dir, next)?;
+            let before = self
+                .segment
+                .as_ref()
+                .map_or(0, |it| it.header.previous_segment);
+            if before != 0 && before != number {
+                return Err(
+                    Error::corruption("the log lacks a segment that is still needed")
+                        .file(name::log(FileNumber(self.file)))
+                        .expected(format_args!("after segment {before}"))
+                        .found(number),
+                );
+            }
         }
     }
 
@@ -102,4 +137,13 @@ impl LogReader {
     pub(super) fn file(&self) -> Option<&str> {
         self.segment.as_ref().map(|segment| &*segment.name)
     }
+}
+
+/// Returns whether no segment was moved to another file in between.
+fn is_unmoved(before: &Readable, after: &Readable) -> bool {
+    let mut before = before.iter();
+    before.all(|(number, (record, _))| {
+        let found = after.get(number);
+        found.is_none_or(|(now, _)| now.file == record.file)
+    })
 }

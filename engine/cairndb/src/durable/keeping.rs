@@ -6,23 +6,26 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cairndb_base::{FileNumber, Result, SeqNo};
-use cairndb_env::LogRegion;
-use cairndb_format::manifest::VersionEdit;
+use cairndb_env::WritableFile;
+use cairndb_format::log::HEADER_BYTES;
+use cairndb_format::manifest::{SegmentRecord, VersionEdit};
 use cairndb_format::name;
 
 use crate::durable::disk::Disk;
 use crate::log::commit::Commit;
 use crate::log::history::{Change, Kept};
 use crate::log::payload::Payload;
+use crate::log::segment_file::copy_segment;
+use crate::log::segments::Segment;
 
 /// Number of segments that a pass faults in when it retires them: about as many as a writer uses
 /// before the next pass.
 const SPARES_WARMED: usize = 8;
 
 impl Disk {
-    /// Decides what happens to the segments before `floor`, whose contents are in tables, which
-    /// hold everything up to `last_seq`.
-    pub(crate) fn retire(&self, floor: u64, last_seq: SeqNo) -> Change {
+    /// Returns the segments before `floor`, whose contents are in tables, which hold everything up
+    /// to `last_seq`.
+    fn leaving(&self, floor: u64, last_seq: SeqNo) -> Vec<Kept> {
         let live = self.log.segments().live();
         let ends = live.iter().skip(1).map(|next| next.start_seq - 1);
         let leaving = live.iter().zip(ends.chain([last_seq]));
@@ -32,11 +35,46 @@ impl Disk {
             end: segment.written(),
             last_seq,
             first_values: segment.first_values,
-            region: Some(Arc::clone(&segment.region)),
         });
-        self.log
-            .history
-            .retire(leaving.collect(), &|first| self.unneeded_values(first))
+        leaving.collect()
+    }
+
+    /// Copies what readers of changes need of the segments before `floor`, durably, so that the
+    /// writer goes on in their files: it would take it longer to fill new ones. A segment that
+    /// cannot be copied, on a full disk for example, is later kept in its own file.
+    ///
+    /// # Errors
+    /// Those of a sync of the directory.
+    pub(crate) fn copy_leaving(&self, floor: u64, last_seq: SeqNo) -> Result<Vec<SegmentRecord>> {
+        let Some(needed) = self.log.history.needed() else {
+            return Ok(Vec::new());
+        };
+        let dir = &*self.base.dir;
+        let leaving = self.leaving(floor, last_seq).into_iter();
+        let leaving = leaving.filter(|it| it.last_seq > needed && it.end > HEADER_BYTES as u64);
+        let copy = |kept: Kept| copy_segment(dir, &kept.record, kept.end, || self.base.new_file());
+        let mut copies: Vec<_> = leaving.map_while(|kept| copy(kept).ok()).collect();
+        copies.iter().for_each(|(_, file)| file.syncer().begin());
+        let unsynced =
+            |(_, file): &mut (SegmentRecord, Box<dyn WritableFile>)| file.sync().is_err();
+        for (copy, _) in copies.extract_if(.., unsynced) {
+            self.base
+                .sweeper
+                .reaper()
+                .add(name::log(FileNumber(copy.file)));
+        }
+        if !copies.is_empty() {
+            self.base.dir.sync()?;
+        }
+        Ok(copies.into_iter().map(|(copy, _)| copy).collect())
+    }
+
+    /// Decides what happens to the segments before `floor`, whose contents are in tables, which
+    /// hold everything up to `last_seq`. `copies` are those of [`Disk::copy_leaving`].
+    pub(crate) fn retire(&self, floor: u64, last_seq: SeqNo, copies: &[SegmentRecord]) -> Change {
+        let leaving = self.leaving(floor, last_seq);
+        let values = |first| self.unneeded_values(first);
+        self.log.history.retire(leaving, copies, &values)
     }
 
     /// Returns the bytes of the value files from number `first` on that no table refers to.
@@ -61,42 +99,41 @@ impl Disk {
         history.first_values(&self.log.segments().live())
     }
 
-    /// Frees the segments before `floor` that are not kept, and those that no longer are; the
-    /// durable manifest no longer names them.
+    /// Frees the segments before `floor`, and the kept ones that nobody needs; the durable manifest
+    /// no longer names them.
     pub(crate) fn free_segments(&self, floor: u64, change: Change) {
-        drop(self.log.segments().retire_before(floor));
+        // Before they are no longer live, so that readers of changes find each segment.
         let freed = self.log.history.carry_out(change);
+        let retired = self.log.segments().retire_before(floor);
         // Spares are taken from the end. Faulting in a whole log would delay callers that wait for
         // this pass.
-        let cold = freed.len().saturating_sub(SPARES_WARMED);
-        for (index, kept) in freed.into_iter().enumerate() {
-            if let Some(region) = self.keep_spare(kept.record.file, kept.region)
-                && index >= cold
-            {
-                region.warm();
+        let cold = retired.len().saturating_sub(SPARES_WARMED);
+        let mut obsolete: Vec<u64> = freed.iter().map(|kept| kept.record.file).collect();
+        for (index, segment) in retired.into_iter().enumerate() {
+            if self.log.history.keeps(segment.file) {
+                continue;
+            }
+            obsolete.retain(|file| *file != segment.file);
+            if !self.keep_spare(&segment) {
+                obsolete.push(segment.file);
+            } else if index >= cold {
+                segment.region.warm();
             }
         }
+        let names = obsolete.into_iter().map(|file| name::log(FileNumber(file)));
+        names.for_each(|name| self.base.sweeper.reaper().add(name));
     }
 
-    /// Keeps a file for a later segment, and returns its region, or else has it removed.
-    fn keep_spare(
-        &self,
-        file: u64,
-        region: Option<Arc<dyn LogRegion>>,
-    ) -> Option<Arc<dyn LogRegion>> {
-        let regular = self.base.settings.budget.segment;
+    /// Keeps the file of a segment for a later one. Returns whether it is wanted.
+    fn keep_spare(&self, segment: &Segment) -> bool {
         let generation = self.base.sweeper.followers.generation();
-        let region = region.filter(|region| region.size() == regular);
-        let kept = region.filter(|region| {
-            let spare = Arc::clone(region);
-            let segments = self.log.segments();
-            segments.add_spare(file, spare, generation).is_none()
-        });
-        if kept.is_none() {
-            let reaper = self.base.sweeper.reaper();
-            reaper.add(name::log(FileNumber(file)));
-        }
-        kept
+        let region = Arc::clone(&segment.region);
+        segment.region.size() == self.base.settings.budget.segment
+            && self
+                .log
+                .segments()
+                .add_spare(segment.file, region, generation)
+                .is_none()
     }
 
     /// Makes the leases durable, and frees what no holder needs any longer.
@@ -110,7 +147,7 @@ impl Disk {
         self.log.ensure_manifest(&mut commit)?;
         // Passes of the persister decide in the same turn.
         let _turn = self.log.manifests.take_sync_turn()?;
-        let change = self.retire(0, 0);
+        let change = self.retire(0, 0, &[]);
         let mut edit = VersionEdit::default();
         change.describe(&mut edit);
         self.append_durably(&edit)?;

@@ -193,8 +193,20 @@ impl Log {
 
     /// Unlinks spare log files that are needed only by a busy log.
     pub(crate) fn trim_spares(&self) {
+        self.trim_to(usize::MAX);
+    }
+
+    /// Unlinks spare log files at the close of the handle. What has logged less than a segment does
+    /// without a spare the next time, too: of a thousand small databases, the spares would take most
+    /// of the space.
+    pub(crate) fn trim_at_close(&self) {
+        let keeps = self.lock().logged_bytes >= self.base.settings.budget.segment;
+        self.trim_to(usize::from(keeps));
+    }
+
+    fn trim_to(&self, keep_max: usize) {
         self.base.sweeper.reap_with(|| {
-            let spares = self.segments.trim_spares().into_iter();
+            let spares = self.segments.trim_spares(keep_max).into_iter();
             spares.map(|file| name::log(FileNumber(file))).collect()
         });
     }

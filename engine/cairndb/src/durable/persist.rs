@@ -261,10 +261,14 @@ impl Disk {
         // Before the turn, because `Sync` writers wait for the turn.
         let files = self.value_files.moved().sync().map_err(poison)?;
         Stats::add(&self.base.stats.file_syncs, files);
+        let mut copies = Vec::new();
         if self.log.history.is_wanted() {
             // Otherwise tables might outlive log records that are not durable, and a reader of
             // changes would take them for writes that were not logged.
             self.sync_pass().map_err(poison)?;
+            copies = self
+                .copy_leaving(batch.floor, batch.last_seq)
+                .map_err(poison)?;
         }
         let _turn = self.log.manifests.take_sync_turn()?;
         self.value_files.values().sync().map_err(poison)?;
@@ -276,7 +280,7 @@ impl Disk {
         }
         let next_file = self.base.next_file.load(Ordering::Relaxed);
         check(&edit, batch, next_file);
-        let change = self.retire(batch.floor, batch.last_seq);
+        let change = self.retire(batch.floor, batch.last_seq, &copies);
         change.describe(&mut edit);
         edit.last_seq = Some(batch.last_seq);
         edit.next_file = Some(next_file);

@@ -54,7 +54,7 @@ impl Closer<'_> {
         self.stop_calls();
         if result.is_ok() {
             self.drop_old_view();
-            self.disk.log.trim_spares();
+            self.disk.log.trim_at_close();
         }
         self.base.sweeper.release_lock();
         *failure = result.as_ref().err().cloned();
@@ -135,7 +135,9 @@ impl Closer<'_> {
             log_ends: Vec::new(),
         });
         self.disk.log.history.end_readers();
-        let change = self.disk.retire(floor, commit.last_seq);
+        let copies = self.disk.copy_leaving(floor, commit.last_seq);
+        let copies = copies.map_err(|error| self.base.poison(error))?;
+        let change = self.disk.retire(floor, commit.last_seq, &copies);
         change.describe_result(&mut edit, self.disk.log.history.events());
         self.disk.log.manifests.begin_manifest(edit)?;
         self.disk.free_segments(floor, change);

@@ -1,9 +1,9 @@
 //! `History`: what of the log is kept for readers of changes, and who needs it.
 //!
-//! A segment whose contents are in tables is normally retired and its file used again. While a
-//! holder needs its records, it is *kept* instead: the manifest lists it apart, so that recovery
-//! does not replay it. A holder is a lease, which the manifest names and which outlives the
-//! handle, or an open reader. Each has a limit in bytes; past it, the holder falls off.
+//! A segment whose contents are in tables is retired, and its file is used again. If a holder needs
+//! its records, they are *kept* in a copy: the manifest lists it apart, so that recovery does not
+//! replay it. A holder is a lease, which the manifest names and which outlives the handle, or an
+//! open reader. Each has a limit in bytes; past it, the holder falls off.
 //!
 //! The *floor* is the number after which everything that was logged can be read. A reader may begin
 //! at the floor or later.
@@ -15,7 +15,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cairndb_base::SeqNo;
-use cairndb_env::LogRegion;
 use cairndb_env::sync::Mutex;
 use cairndb_format::manifest::{KeptSegment, KeyspaceEvent, Lease, SegmentRecord, VersionEdit};
 
@@ -92,8 +91,6 @@ pub(crate) struct Kept {
     /// Smallest number of a value file that its pointers may refer to; the maximum if there is
     /// none.
     pub(crate) first_values: u64,
-    /// Its region, unless an earlier handle has written it.
-    pub(crate) region: Option<Arc<dyn LogRegion>>,
 }
 
 #[derive(Debug, Default)]
@@ -116,6 +113,8 @@ pub(crate) struct Change {
     released: usize,
     /// Whether the manifest has another list of kept segments.
     is_new: bool,
+    /// Those that are kept in files that the manifest does not name yet.
+    copied: Vec<SegmentRecord>,
     leases: Vec<Lease>,
     noted: bool,
 }
@@ -129,6 +128,7 @@ impl Change {
     pub(crate) fn describe(&self, edit: &mut VersionEdit) {
         let released = self.all[..self.released].iter();
         edit.retired_segments = released.map(|kept| kept.record.segment).collect();
+        edit.added_segments.extend(&self.copied);
         edit.kept_segments = self.is_new.then(|| self.list());
         edit.leases = (!self.noted).then(|| self.leases.clone());
     }
@@ -363,8 +363,19 @@ impl History {
     }
 
     /// Decides which of the `leaving` segments, which are in tables, are kept, and which kept ones
-    /// are released. `values` is as for [`Keeping::enforce`].
-    pub(crate) fn retire(&self, leaving: Vec<Kept>, values: &dyn Fn(u64) -> u64) -> Change {
+    /// are released. `copies` are those of leaving ones; without a copy, a segment is kept in its
+    /// own file. `values` is as for [`Keeping::enforce`].
+    pub(crate) fn retire(
+        &self,
+        mut leaving: Vec<Kept>,
+        copies: &[SegmentRecord],
+        values: &dyn Fn(u64) -> u64,
+    ) -> Change {
+        for kept in &mut leaving {
+            let mut copies = copies.iter();
+            let copy = copies.find(|copy| copy.segment == kept.record.segment);
+            kept.record = copy.copied().unwrap_or(kept.record);
+        }
         let mut keeping = self.keeping.lock();
         let mut all = keeping.kept.clone();
         all.extend(leaving);
@@ -379,6 +390,14 @@ impl History {
         Change {
             is_new: listed(&all[released..]) != listed(&keeping.kept),
             noted: leases == keeping.noted,
+            copied: copies
+                .iter()
+                .filter(|copy| {
+                    let mut kept = all[released..].iter();
+                    kept.any(|kept| kept.record.file == copy.file)
+                })
+                .copied()
+                .collect(),
             all,
             released,
             leases,
@@ -394,6 +413,18 @@ impl History {
         let needed = keeping.needed().unwrap_or(SeqNo::MAX);
         keeping.events.retain(|event| event.seq > needed);
         all
+    }
+
+    /// Returns the number after which a holder needs the log; `None` if none does.
+    pub(crate) fn needed(&self) -> Option<SeqNo> {
+        self.keeping.lock().needed()
+    }
+
+    /// Returns whether the file of a segment is kept.
+    pub(crate) fn keeps(&self, file: u64) -> bool {
+        let keeping = self.keeping.lock();
+        let mut kept = keeping.kept.iter();
+        kept.any(|kept| kept.record.file == file)
     }
 
     /// Returns the events of keyspaces.

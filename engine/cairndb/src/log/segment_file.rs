@@ -7,10 +7,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Result};
-use cairndb_env::{Dir, ReadFile};
+use cairndb_env::{Dir, ReadFile, WritableFile};
+use cairndb_files::create_unused;
 use cairndb_format::log::{HEADER_BYTES, Record, SegmentHeader, SegmentReader, Step};
 use cairndb_format::manifest::SegmentRecord;
 use cairndb_format::name;
+
+/// Number of bytes that are copied at a time.
+const COPY_BYTES: usize = 256 << 10;
 
 /// A segment that is open for reading.
 #[derive(Debug)]
@@ -98,4 +102,33 @@ impl SegmentFile {
         }
         Ok(at)
     }
+}
+
+/// Writes the records of a segment up to `end` to a file that `number` numbers. Returns its record,
+/// and the file, which is not durable yet.
+///
+/// # Errors
+/// Those of reading and writing files.
+pub(crate) fn copy_segment(
+    dir: &dyn Dir,
+    record: &SegmentRecord,
+    end: u64,
+    number: impl FnMut() -> u64,
+) -> Result<(SegmentRecord, Box<dyn WritableFile>)> {
+    let from = dir.open_read(&name::log(FileNumber(record.file)))?;
+    let created = create_unused(number, |number| dir.create(&name::log(number)));
+    let (FileNumber(file), mut to) = created?;
+    let mut bytes = vec![0; COPY_BYTES];
+    while to.size() < end {
+        let left = usize::try_from(end - to.size()).unwrap_or(COPY_BYTES);
+        let part = &mut bytes[..left.min(COPY_BYTES)];
+        from.read_at(to.size(), part)?;
+        to.append(part)?;
+    }
+    let copy = SegmentRecord {
+        file,
+        bytes: end,
+        ..*record
+    };
+    Ok((copy, to))
 }

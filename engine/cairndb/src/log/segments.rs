@@ -252,14 +252,15 @@ impl Segments {
         None
     }
 
-    /// Takes out the spares in excess of those that an idle database keeps, and spares from which a
-    /// cursor still reads values, because another handle could not detect this. Returns their file
-    /// numbers.
-    pub(crate) fn trim_spares(&self) -> Vec<u64> {
+    /// Takes out the spares in excess of those that an idle database keeps, of which are at most
+    /// `keep_max`, and spares from which a cursor still reads values, because another handle could
+    /// not detect this. Returns their file numbers.
+    pub(crate) fn trim_spares(&self, keep_max: usize) -> Vec<u64> {
         let mut sets = self.sets.lock();
         let read = |spare: &mut Spare| Arc::get_mut(&mut spare.region).is_none();
         let mut trimmed: Vec<_> = sets.spares.extract_if(.., read).collect();
         let keep = QUIET_SEGMENTS_MAX
+            .min(keep_max)
             .saturating_sub(sets.live.len())
             .min(sets.spares.len());
         let surplus = sets.spares.len() - keep;

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use cairndb_base::{FileNumber, Result, SeqNo};
+use cairndb_base::{Result, SeqNo};
 use cairndb_env::Dir;
-use cairndb_files::create_unused;
 use cairndb_format::log::HEADER_BYTES;
 use cairndb_format::manifest::{KeptSegment, KeyspaceEvent, Lease, SegmentRecord, VersionEdit};
-use cairndb_format::name;
 
 use crate::log::history::{History, Kept};
+use crate::log::segment_file::copy_segment;
 
 /// The segments of a manifest, and who reads them.
 #[derive(Debug, Default)]
@@ -80,7 +79,6 @@ impl FoldedLog {
             } else {
                 kept.first_values
             },
-            region: None,
         });
         FoundHistory {
             leases: self.leases.clone(),
@@ -128,12 +126,17 @@ impl FoundHistory {
         for ((record, end), last_seq) in replayed.iter().zip(ends).zip(lasts) {
             let needed = self.leases.iter().any(|lease| lease.seq < last_seq);
             if needed && *end > HEADER_BYTES as u64 {
+                let number = || {
+                    *next_file += 1;
+                    *next_file - 1
+                };
+                let (record, mut file) = copy_segment(dir, record, *end, number)?;
+                file.sync()?;
                 self.kept.push(Kept {
-                    record: copy(dir, record, *end, next_file)?,
+                    record,
                     end: *end,
                     last_seq,
                     first_values: self.first_values.unwrap_or(u64::MAX),
-                    region: None,
                 });
             }
         }
@@ -162,35 +165,3 @@ impl FoundHistory {
         History::new(last_seq, self.leases, self.kept, self.events)
     }
 }
-
-/// Writes the records of a segment up to `end` to another file, durably.
-fn copy(
-    dir: &dyn Dir,
-    record: &SegmentRecord,
-    end: u64,
-    next_file: &mut u64,
-) -> Result<SegmentRecord> {
-    let from = dir.open_read(&name::log(FileNumber(record.file)))?;
-    let number = || {
-        *next_file += 1;
-        *next_file - 1
-    };
-    let created = create_unused(number, |number| dir.create(&name::log(number)));
-    let (FileNumber(file), mut to) = created?;
-    let mut bytes = vec![0; COPY_BYTES];
-    while to.size() < end {
-        let left = usize::try_from(end - to.size()).unwrap_or(COPY_BYTES);
-        let part = &mut bytes[..left.min(COPY_BYTES)];
-        from.read_at(to.size(), part)?;
-        to.append(part)?;
-    }
-    to.sync()?;
-    Ok(SegmentRecord {
-        file,
-        bytes: end,
-        ..*record
-    })
-}
-
-/// Number of bytes that are copied at a time.
-const COPY_BYTES: usize = 256 << 10;
