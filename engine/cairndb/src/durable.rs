@@ -6,6 +6,7 @@ pub(crate) mod group_sync;
 pub(crate) mod keeping;
 pub(crate) mod log;
 pub(crate) mod manifests;
+mod outside;
 pub(crate) mod persist;
 pub(crate) mod reserve;
 pub(crate) mod value_files;

@@ -6,12 +6,14 @@ use cairndb_base::Result;
 use cairndb_env::implement::SharedHeap;
 
 use crate::layout::{LogPosition, Needs, WORDS};
+use crate::log_reader::{LogWish, SharedLog};
+use crate::request::{Answer, Request};
 use crate::shared::Shared;
 use crate::slot::{Pin, Slot};
 use crate::sync::Ordering;
 
 /// A writer that has announced a manifest and a seal and published a record, and a follower with
-/// one view.
+/// one view that needs the log and asks for a lease.
 #[test]
 fn the_words_are_those_of_the_golden_file() -> Result<()> {
     let file = SharedHeap::new(WORDS);
@@ -19,7 +21,7 @@ fn the_words_are_those_of_the_golden_file() -> Result<()> {
     let [writer, follower] = [11, 12].map(|process| Shared::set_up(file.open(process), "SHARED"));
     let (writer, follower) = (writer?, follower?);
     assert!(writer.become_writer()?);
-    writer.begin_session(7, 640);
+    writer.begin_session(7, 640, (90, 110));
     writer.announce(7, 700);
     writer.announce_seal(120);
     writer.publish(LogPosition::new(3, 4096));
@@ -32,6 +34,20 @@ fn the_words_are_those_of_the_golden_file() -> Result<()> {
     let _pin = Pin::new(Some(&slot), needs);
     slot.lease_until(9_000_000_000);
     slot.end_reading();
+    slot.hold_log(&LogWish {
+        after: 110,
+        lease: None,
+        bytes_max: 3 << 20,
+        interval_us: 100_000,
+    });
+    let asked = SharedLog::of(&follower).ask(&Request::Lease {
+        name: "search-index".to_owned(),
+        after: Some(110),
+        bytes_max: 3 << 20,
+    })?;
+    assert!(asked.is_some());
+    let (ticket, _) = SharedLog::of(&writer).requested().expect("it was asked");
+    SharedLog::of(&writer).answer(ticket, Answer::FellOff);
     let mut found = String::new();
     for (at, word) in words.iter().enumerate() {
         let word = word.load(Ordering::Relaxed);

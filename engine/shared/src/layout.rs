@@ -22,12 +22,19 @@ pub const MANIFEST_WORD: usize = 4;
 pub const MANIFEST_END_WORD: usize = 5;
 /// Word of the number of seals in this session.
 pub const SEALS_WORD: usize = 6;
+/// Word of the log's floor: everything that was logged after this sequence number can be read.
+pub const FLOOR_WORD: usize = 7;
 /// Word of the last published position of the log.
 pub const POSITION_WORD: usize = 8;
 /// Word of the generation.
 pub const GENERATION_WORD: usize = 9;
+/// Word of the sequence number up to which everything is durable.
+pub const DURABLE_WORD: usize = 10;
 
 // Loom tracks each word, so its models have few of them.
+
+/// First word of what followers ask of the writer; the models have none.
+pub const REQUEST_AT: usize = 16;
 
 /// First word of the ring of seals.
 const RING_AT: usize = if cfg!(loom) { 11 } else { 64 };
@@ -107,6 +114,17 @@ impl SlotWords {
     /// without a lease.
     pub fn lease(self) -> usize {
         self.at + 5
+    }
+
+    /// Word of the sequence number after which a consumer of changes needs the log, plus 1; 0
+    /// without a consumer, and the maximum once it has fallen off.
+    pub fn log(self) -> usize {
+        self.at + 6
+    }
+
+    /// Word of what else that consumer wants.
+    pub fn log_wish(self) -> usize {
+        self.at + 7
     }
 
     /// Words of a view: the generation from which it was made, 0 if there is none, and the number

@@ -6,6 +6,8 @@
 //! die at any moment and leave any words, so no value is trusted further than its meaning reaches.
 //!
 //! * `layout`: where each value is
+//! * `log_reader`: what a consumer of changes needs of the log
+//! * `request`: what a follower asks the writer to do
 //! * `shared`: [`Shared`], the protocol between the writer and its followers
 //! * `slot`: what one follower needs
 //! * `sync`: the words, which loom replaces to try all executions
@@ -13,6 +15,9 @@
 #![forbid(unsafe_code)]
 
 pub mod layout;
+mod log_reader;
+#[cfg(not(loom))]
+mod request;
 mod shared;
 mod slot;
 mod sync;
@@ -24,5 +29,8 @@ mod golden;
 mod loom_models;
 
 pub use layout::{LogPosition, Needs};
+pub use log_reader::{LogReader, LogWish, SharedLog, lease_key};
+#[cfg(not(loom))]
+pub use request::{Answer, Asked, Request};
 pub use shared::{Announced, Holder, Shared};
 pub use slot::{Pin, Slot, revoked};

@@ -17,7 +17,7 @@ use loom::thread;
 
 use crate::layout::{LogPosition, Needs, WORDS};
 use crate::sync::Words;
-use crate::{Announced, Holder, Pin, Shared, Slot};
+use crate::{Announced, Holder, LogWish, Pin, Shared, SharedLog, Slot};
 
 /// Number of the file that the writer removes.
 const FILE: u64 = 5;
@@ -48,7 +48,7 @@ impl World {
         let set_up = |words| Shared::set_up(words, "SHARED").expect("the words are ours");
         let (writer, follower) = (set_up(ours), set_up(theirs));
         assert!(writer.become_writer().expect("locks of memory work"));
-        writer.begin_session(1, 10);
+        writer.begin_session(1, 10, (0, 0));
         World {
             writer,
             follower,
@@ -227,6 +227,31 @@ fn loom_a_slot_holds_from_its_first_view_on() {
     });
 }
 
+#[test]
+fn loom_the_log_stays_for_a_consumer_that_has_begun() {
+    let writer = |world: &World| {
+        let log = SharedLog::of(&world.writer);
+        log.announce_floor(9);
+        let needed = log.readers().iter().any(|reader| reader.wish.after < 9);
+        if needed {
+            log.announce_floor(0);
+        } else {
+            world.removed.store(true, Ordering::Release);
+        }
+    };
+    model(6, World::new, writer, |world| {
+        world.slot().hold_log(&LogWish {
+            after: 5,
+            lease: None,
+            bytes_max: 1,
+            interval_us: 0,
+        });
+        if SharedLog::of(&world.follower).floor() <= 5 {
+            world.use_file();
+        }
+    });
+}
+
 /// Returns the position at which the log ends in a model.
 fn position(segment: u64) -> LogPosition {
     LogPosition::new(segment, 100)
@@ -269,7 +294,7 @@ fn loom_a_session_is_announced_as_a_whole() {
         world
     };
     let writer = |world: &World| {
-        world.writer.begin_session(2, 20);
+        world.writer.begin_session(2, 20, (0, 0));
         world.writer.publish(position(2));
     };
     model(6, start, writer, |world| {

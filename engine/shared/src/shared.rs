@@ -9,9 +9,9 @@ use cairndb_env::{ProcessId, SharedFile};
 #[cfg(not(loom))]
 use crate::layout::WORDS;
 use crate::layout::{
-    GENERATION_WORD, LogPosition, MAGIC, MAGIC_WORD, MANIFEST_END_WORD, MANIFEST_WORD, Needs,
-    POSITION_WORD, RING, SEALS_WORD, SESSION_WORD, SLOTS, SlotWords, VERSION, VERSION_WORD, VIEWS,
-    WRITER_WORD, seal_word,
+    DURABLE_WORD, FLOOR_WORD, GENERATION_WORD, LogPosition, MAGIC, MAGIC_WORD, MANIFEST_END_WORD,
+    MANIFEST_WORD, Needs, POSITION_WORD, RING, SEALS_WORD, SESSION_WORD, SLOTS, SlotWords, VERSION,
+    VERSION_WORD, VIEWS, WRITER_WORD, seal_word,
 };
 use crate::sync::{AtomicU64, Ordering, Words, fence};
 
@@ -201,9 +201,12 @@ impl Shared {
         fence(Ordering::SeqCst);
     }
 
-    /// Begins a session with the manifest up to `end`.
-    pub fn begin_session(&self, manifest: u64, end: u64) {
+    /// Begins a session with the manifest up to `end`. The log after `floor` can be read, and
+    /// everything up to `durable` is durable.
+    pub fn begin_session(&self, manifest: u64, end: u64, (floor, durable): (SeqNo, SeqNo)) {
         self.change(|| {
+            self.word(FLOOR_WORD).store(floor, Ordering::Relaxed);
+            self.word(DURABLE_WORD).store(durable, Ordering::Relaxed);
             let session = self.word(SESSION_WORD);
             session.store(session.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             self.word(POSITION_WORD).store(0, Ordering::Relaxed);
@@ -287,7 +290,7 @@ impl Shared {
     }
 
     /// Returns whether the process of a slot that is in use has not ended.
-    fn is_alive(&self, words: SlotWords) -> bool {
+    pub(crate) fn is_alive(&self, words: SlotWords) -> bool {
         let process = ProcessId {
             number: self.load(words.process()),
             namespace: self.load(words.namespace()),

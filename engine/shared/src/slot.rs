@@ -24,8 +24,8 @@ struct Held {
 /// The slot of one follower. Dropping it frees it; so does the end of the process.
 #[derive(Debug)]
 pub struct Slot {
-    shared: Shared,
-    words: SlotWords,
+    pub(crate) shared: Shared,
+    pub(crate) words: SlotWords,
     views: Mutex<[Option<Held>; VIEWS]>,
     /// The process that took it. A forked child shares the words, and must not change them.
     origin: Origin,
@@ -48,7 +48,8 @@ pub fn revoked() -> Error {
 }
 
 impl Slot {
-    /// Takes a free slot; `None` if this process may not write the shared memory.
+    /// Takes a free slot; `None` if this process may not write the shared memory. Each slot needs a
+    /// [`Shared`] of its own: locks belong to the open file.
     ///
     /// # Errors
     /// `Locked` if every slot is taken; those of the lock.
@@ -65,7 +66,8 @@ impl Slot {
             for index in 0..VIEWS {
                 shared.word(words.view(index).0).store(0, Ordering::Relaxed);
             }
-            for word in [words.reading(), words.lease(), words.revoked()] {
+            let first = [words.reading(), words.lease(), words.revoked()];
+            for word in first.into_iter().chain([words.log(), words.log_wish()]) {
                 shared.word(word).store(0, Ordering::Relaxed);
             }
             let process = file.process();
@@ -260,7 +262,7 @@ mod tests {
         let pin = Pin::new(Some(&slot), needs);
         slot.end_reading();
         pin.check()?;
-        writer.begin_session(1, 10);
+        writer.begin_session(1, 10, (0, 0));
         let retired = writer.generation();
         assert!(writer.holders()[0].needs(5, retired));
         assert!(!writer.holders()[0].needs(6, retired));

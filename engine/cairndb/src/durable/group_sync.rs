@@ -61,6 +61,7 @@ impl Disk {
             // batch.
             if result.is_ok() && !self.base.health.is_poisoned() {
                 commit.note_synced(target, position);
+                self.base.sweeper.followers.announce_durable(target);
                 let (publishable, position) = commit.publishable();
                 assert!(
                     commit

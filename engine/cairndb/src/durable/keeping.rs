@@ -12,8 +12,9 @@ use cairndb_format::manifest::{SegmentRecord, VersionEdit};
 use cairndb_format::name;
 
 use crate::durable::disk::Disk;
+use crate::durable::outside::Outside;
 use crate::log::commit::Commit;
-use crate::log::history::{Change, Kept};
+use crate::log::history::{Change, Holder, Kept, fell_off};
 use crate::log::payload::Payload;
 use crate::log::segment_file::copy_segment;
 use crate::log::segments::Segment;
@@ -43,9 +44,17 @@ impl Disk {
     /// writer goes on in their files: it would take it longer to fill new ones. A segment that
     /// cannot be copied, on a full disk for example, is later kept in its own file.
     ///
+    /// The log is synced first. Otherwise tables might outlive records that are not durable, and a
+    /// reader would take them for writes that were not logged.
+    ///
     /// # Errors
-    /// Those of a sync of the directory.
+    /// Those of a sync of the log or the directory, which poison the handle.
     pub(crate) fn copy_leaving(&self, floor: u64, last_seq: SeqNo) -> Result<Vec<SegmentRecord>> {
+        let poison = |error| self.base.poison(error);
+        self.log.history.look_outside(&self.base.sweeper.followers);
+        if self.log.history.is_wanted() {
+            self.sync_pass().map_err(poison)?;
+        }
         let Some(needed) = self.log.history.needed() else {
             return Ok(Vec::new());
         };
@@ -54,7 +63,9 @@ impl Disk {
         let leaving = leaving.filter(|it| it.last_seq > needed && it.end > HEADER_BYTES as u64);
         let copy = |kept: Kept| copy_segment(dir, &kept.record, kept.end, || self.base.new_file());
         let mut copies: Vec<_> = leaving.map_while(|kept| copy(kept).ok()).collect();
-        copies.iter().for_each(|(_, file)| file.syncer().begin());
+        for (_, file) in &copies {
+            file.syncer().begin();
+        }
         let unsynced =
             |(_, file): &mut (SegmentRecord, Box<dyn WritableFile>)| file.sync().is_err();
         for (copy, _) in copies.extract_if(.., unsynced) {
@@ -64,7 +75,7 @@ impl Disk {
                 .add(name::log(FileNumber(copy.file)));
         }
         if !copies.is_empty() {
-            self.base.dir.sync()?;
+            self.base.dir.sync().map_err(poison)?;
         }
         Ok(copies.into_iter().map(|(copy, _)| copy).collect())
     }
@@ -74,7 +85,8 @@ impl Disk {
     pub(crate) fn retire(&self, floor: u64, last_seq: SeqNo, copies: &[SegmentRecord]) -> Change {
         let leaving = self.leaving(floor, last_seq);
         let values = |first| self.unneeded_values(first);
-        self.log.history.retire(leaving, copies, &values)
+        let followers = &self.base.sweeper.followers;
+        self.log.history.retire(leaving, copies, followers, &values)
     }
 
     /// Returns the bytes of the value files from number `first` on that no table refers to.
@@ -193,9 +205,54 @@ impl Disk {
         Ok(())
     }
 
+    /// Holds the log after `after` or, without it, after what is `last`, unless the lease `name`
+    /// does so already. The caller holds the commit lock, and makes a lease durable.
+    ///
+    /// # Errors
+    /// `Revoked` if part of that is gone.
+    pub(crate) fn hold(
+        &self,
+        commit: &mut Commit,
+        name: Option<&str>,
+        (after, last): (Option<SeqNo>, SeqNo),
+        bytes_max: u64,
+    ) -> Result<Arc<Holder>> {
+        commit.ask_for_mark();
+        let history = &self.log.history;
+        match name.and_then(|name| history.lease(name)) {
+            Some(lease) if lease.has_fallen() => Err(fell_off()),
+            Some(lease) if after.is_none_or(|after| after >= lease.seq()) => Ok(lease),
+            Some(_) => Err(fell_off()),
+            None => {
+                let holder = Holder::new(name.map(str::to_owned), after.unwrap_or(last), bytes_max);
+                history.hold(holder).ok_or_else(fell_off)
+            }
+        }
+    }
+
+    /// Drops a lease. Returns whether there was one.
+    ///
+    /// # Errors
+    /// Errors of the manifest.
+    pub(crate) fn drop_lease(&self, name: &str) -> Result<bool> {
+        self.base.check_writable()?;
+        let Some(lease) = self.log.history.lease(name) else {
+            return Ok(false);
+        };
+        self.log.history.let_go(&lease);
+        self.note_leases().map(|()| true)
+    }
+
+    /// Does what is due: looks what readers in other processes need and ask for, and ends an
+    /// interval that is over. Returns when something will be due.
+    pub(crate) fn tick(&self) -> Option<Duration> {
+        let outside = Outside { disk: self }.tend();
+        self.end_interval().into_iter().chain(outside).min()
+    }
+
     /// Ends the interval if it is over: syncs what was logged, if it is being read, and lets the
     /// next write log the time. Returns how long the interval lasts otherwise.
-    pub(crate) fn tick(&self) -> Option<Duration> {
+    fn end_interval(&self) -> Option<Duration> {
         let history = &self.log.history;
         let left = history.interval_left(self.base.env.now_ns())?;
         if left > 0 {

@@ -196,9 +196,9 @@ impl Log {
         self.trim_to(usize::MAX);
     }
 
-    /// Unlinks spare log files at the close of the handle. What has logged less than a segment does
-    /// without a spare the next time, too: of a thousand small databases, the spares would take most
-    /// of the space.
+    /// Unlinks spare log files at the close of the handle. What has logged less than a segment
+    /// does without a spare the next time, too: of a thousand small databases, the spares would
+    /// take most of the space.
     pub(crate) fn trim_at_close(&self) {
         let keeps = self.lock().logged_bytes >= self.base.settings.budget.segment;
         self.trim_to(usize::from(keeps));

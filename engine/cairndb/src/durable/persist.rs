@@ -165,6 +165,7 @@ impl Disk {
                     pin: None,
                 });
                 state.durable.seq = state.durable.seq.max(batch.last_seq);
+                self.base.sweeper.followers.announce_durable(batch.last_seq);
                 for (file, dead) in &edit.value_dead {
                     *state.durable.dead.entry(*file).or_insert(0) += dead;
                 }
@@ -261,15 +262,7 @@ impl Disk {
         // Before the turn, because `Sync` writers wait for the turn.
         let files = self.value_files.moved().sync().map_err(poison)?;
         Stats::add(&self.base.stats.file_syncs, files);
-        let mut copies = Vec::new();
-        if self.log.history.is_wanted() {
-            // Otherwise tables might outlive log records that are not durable, and a reader of
-            // changes would take them for writes that were not logged.
-            self.sync_pass().map_err(poison)?;
-            copies = self
-                .copy_leaving(batch.floor, batch.last_seq)
-                .map_err(poison)?;
-        }
+        let copies = self.copy_leaving(batch.floor, batch.last_seq)?;
         let _turn = self.log.manifests.take_sync_turn()?;
         self.value_files.values().sync().map_err(poison)?;
         // This also covers the names of logs and value files in earlier edits, because this sync of

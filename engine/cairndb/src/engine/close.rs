@@ -135,8 +135,7 @@ impl Closer<'_> {
             log_ends: Vec::new(),
         });
         self.disk.log.history.end_readers();
-        let copies = self.disk.copy_leaving(floor, commit.last_seq);
-        let copies = copies.map_err(|error| self.base.poison(error))?;
+        let copies = self.disk.copy_leaving(floor, commit.last_seq)?;
         let change = self.disk.retire(floor, commit.last_seq, &copies);
         change.describe_result(&mut edit, self.disk.log.history.events());
         self.disk.log.manifests.begin_manifest(edit)?;

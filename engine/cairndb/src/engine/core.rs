@@ -14,6 +14,8 @@ use cairndb_env::sync::Mutex;
 use cairndb_mem::ChunkPool;
 
 use crate::changes::feed::{Feed, Wanted};
+use crate::changes::followed_log::FollowedLog;
+use crate::changes::own_log::OwnLog;
 use crate::compaction::schedule::KeyRange;
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
@@ -47,7 +49,7 @@ pub(crate) struct Core {
     pub(crate) scheduler: Arc<Scheduler>,
     pub(super) cache: Arc<dyn PageCache>,
     /// What looks for writes of another process, in a follower.
-    pub(crate) follower: Option<Follower>,
+    pub(crate) follower: Option<Arc<Follower>>,
     /// Held by the closing thread for the entire close. Contains the error of a failed close.
     pub(super) close_turn: Mutex<Option<Error>>,
 }
@@ -298,19 +300,21 @@ impl Core {
     /// Opens a feed of changes.
     pub(crate) fn open_feed(&self, wanted: Wanted) -> Result<Feed> {
         wanted.check()?;
+        if let Some(follower) = &self.follower {
+            let source = FollowedLog::open(&self.base, follower, &wanted)?;
+            return Ok(Feed::new(Box::new(source), &wanted));
+        }
         self.begin_write()?;
-        Feed::open(&self.base, &self.disk, wanted)
+        let source = OwnLog::open(&self.base, &self.disk, &wanted)?;
+        Ok(Feed::new(Box::new(source), &wanted))
     }
 
     /// Drops a lease. Returns whether there was one.
     pub(crate) fn drop_lease(&self, name: &str) -> Result<bool> {
-        self.base.check_writable()?;
-        let history = &self.disk.log.history;
-        let Some(lease) = history.lease(name) else {
-            return Ok(false);
-        };
-        history.let_go(&lease);
-        self.disk.note_leases().map(|()| true)
+        match &self.follower {
+            Some(follower) => follower.log().drop_lease(name),
+            None => self.disk.drop_lease(name),
+        }
     }
 
     /// Returns the property `name`.

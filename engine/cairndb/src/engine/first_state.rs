@@ -100,6 +100,21 @@ fn log_of(recovered: &mut Recovered, bytes_max: u64) -> (Segments, History) {
     (segments, found.into_history(recovered.last_seq))
 }
 
+/// Returns the first memtables. They are not from the pool, so that a database with few entries
+/// uses little memory.
+fn first_memtables(
+    opener: &TableOpener,
+    recovered: &Recovered,
+    capacity: usize,
+) -> (Memtables, MemWriters) {
+    let (mut mutable, mut writers) = (Memtables::default(), MemWriters::default());
+    let order = opener.orders[Section::Default].clone();
+    let (part, writer) = Memtable::new(order, recovered.key_prefix(), capacity);
+    mutable.add(Section::Default, part);
+    writers.add(Section::Default, writer);
+    (mutable, writers)
+}
+
 /// Builds the first owners from the result of the open.
 pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
     let Opened {
@@ -119,12 +134,7 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
     let contexts = contexts.map(Arc::new);
     let context = Arc::clone(&contexts[Section::Default]);
     let readers = Readers::new(context, &health, &Arc::default(), FIRST_VIEW);
-    let (mut mutable, mut writers) = (Memtables::default(), MemWriters::default());
-    // Not from the pool, so that a database with few entries uses little memory.
-    let order = opener.orders[Section::Default].clone();
-    let (part, writer) = Memtable::new(order, recovered.key_prefix(), budget.memtable);
-    mutable.add(Section::Default, part);
-    writers.add(Section::Default, writer);
+    let (mutable, writers) = first_memtables(&opener, &recovered, budget.memtable);
     let version = first_version(&opener, &mut recovered);
     let sealed: VecDeque<_> = std::mem::take(&mut recovered.sealed).into();
     let state = first_state(mutable.clone(), sealed, &version, &mut recovered);
@@ -136,7 +146,11 @@ pub(super) fn foundation(opened: Opened) -> (Arc<Base>, Arc<Disk>) {
     let segments = log_of(&mut recovered, budget.retained_log);
     let origin = Origin::here();
     let versions = VersionSet::new(readers, state, recovered.last_seq);
-    let followers = Followers::new(&env, &opener, settings.reader_space);
+    let (reader_space, log) = (
+        settings.reader_space,
+        (segments.1.floor(), recovered.last_seq),
+    );
+    let followers = Followers::new(&env, &opener, reader_space, log);
     let base = Arc::new(Base {
         sweeper: Sweeper::new(origin, &dir, &health, &opener.reaper, followers, lock),
         versions,

@@ -117,7 +117,7 @@ impl Core {
             recovered,
         });
         core.base.versions.note_first_view();
-        let follower = Follower::new(&core.base, followable);
+        let follower = Arc::new(Follower::new(&core.base, followable));
         let follower = core.follower.insert(follower);
         follower.renew_lease();
         if is_live {

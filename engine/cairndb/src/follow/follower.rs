@@ -31,8 +31,10 @@ use crate::state::version::Version;
 use crate::versions::base::{Base, nanos};
 
 mod asked;
+mod log_now;
 
 pub(crate) use self::asked::check_writer;
+pub(crate) use self::log_now::{LogNow, LogState};
 
 /// Number of attempts to read files that the writer is changing. A follower with a slot needs one;
 /// without a slot each file may be gone before it is opened.
@@ -76,6 +78,8 @@ pub(crate) struct Follower {
     /// Never signalled: for pauses.
     pauses: Condvar,
     paused: Mutex<()>,
+    /// Held while a request waits for its answer.
+    asking: Mutex<()>,
 }
 
 /// What an open of a follower has found besides the files.
@@ -113,6 +117,7 @@ impl Follower {
             seen_generation: AtomicU64::new(found.generation),
             pauses: Condvar::new(),
             paused: Mutex::new(()),
+            asking: Mutex::new(()),
         }
     }
 

@@ -3,7 +3,7 @@
 //! A segment whose contents are in tables is retired, and its file is used again. If a holder needs
 //! its records, they are *kept* in a copy: the manifest lists it apart, so that recovery does not
 //! replay it. A holder is a lease, which the manifest names and which outlives the handle, or an
-//! open reader. Each has a limit in bytes; past it, the holder falls off.
+//! open reader, also of another process. Each has a limit in bytes; past it, the holder falls off.
 //!
 //! The *floor* is the number after which everything that was logged can be read. A reader may begin
 //! at the floor or later.
@@ -17,68 +17,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use cairndb_base::SeqNo;
 use cairndb_env::sync::Mutex;
 use cairndb_format::manifest::{KeptSegment, KeyspaceEvent, Lease, SegmentRecord, VersionEdit};
+use cairndb_shared::{LogReader, lease_key};
 
 use crate::log::segments::Segment;
+
+mod holder;
+
+pub(crate) use self::holder::{Holder, OutsideReaders, fell_off};
 
 /// Interval at which the time is logged while somebody needs the log.
 const MARK_INTERVAL_NS: u64 = 100_000_000;
 
-/// Who needs the log after some sequence number.
-#[derive(Debug)]
-pub(crate) struct Holder {
-    /// Name of the lease; `None` of a reader without one.
-    pub(crate) name: Option<String>,
-    /// It needs everything logged after this sequence number.
-    seq: AtomicU64,
-    /// Maximum number of bytes that are kept for it.
-    pub(crate) bytes_max: u64,
-    /// Interval at which the log is synced for it; 0 while nobody reads.
-    interval_ns: AtomicU64,
-    /// Whether more than that would have had to be kept, or the lease was dropped.
-    fell: AtomicBool,
-}
-
-impl Holder {
-    pub(crate) fn new(name: Option<String>, seq: SeqNo, bytes_max: u64) -> Holder {
-        Holder {
-            name,
-            seq: AtomicU64::new(seq),
-            bytes_max,
-            interval_ns: AtomicU64::new(0),
-            fell: AtomicBool::new(false),
-        }
-    }
-
-    /// Records that its reader wants the log to be synced at this interval; 0: it no longer reads.
-    pub(crate) fn read_each(&self, interval_ns: u64) {
-        self.interval_ns.store(interval_ns, Ordering::Release);
-    }
-
-    pub(crate) fn seq(&self) -> SeqNo {
-        self.seq.load(Ordering::Acquire)
-    }
-
-    /// Records that it needs nothing up to `seq`.
-    pub(crate) fn advance(&self, seq: SeqNo) {
-        self.seq.fetch_max(seq, Ordering::AcqRel);
-    }
-
-    pub(crate) fn has_fallen(&self) -> bool {
-        self.fell.load(Ordering::Acquire)
-    }
-
-    fn fall(&self) {
-        self.fell.store(true, Ordering::Release);
-    }
-
-    fn lease(&self) -> Option<Lease> {
-        Some(Lease {
-            name: self.name.clone()?,
-            seq: self.seq(),
-            bytes_max: if self.has_fallen() { 0 } else { self.bytes_max },
-        })
-    }
-}
+/// Interval at which a writer looks what readers in other processes need and ask for. Nothing wakes
+/// it for them; a shorter interval would keep the processor of an idle machine awake.
+pub(crate) const LOOK_INTERVAL_NS: u64 = 1_000_000_000;
 
 /// A segment of which everything is in tables.
 #[derive(Clone, Debug)]
@@ -97,6 +49,8 @@ pub(crate) struct Kept {
 struct Keeping {
     floor: SeqNo,
     holders: Vec<Arc<Holder>>,
+    /// Readers in other processes, when they were last looked at.
+    outside: Vec<LogReader>,
     kept: Vec<Kept>,
     events: Vec<KeyspaceEvent>,
     /// The leases as the manifest has them.
@@ -165,26 +119,52 @@ impl Keeping {
     fn intervals(&self) -> impl Iterator<Item = u64> {
         let holders = self.holders.iter();
         let intervals = holders.map(|holder| holder.interval_ns.load(Ordering::Acquire));
-        intervals.filter(|interval| *interval > 0)
+        let outside = self.outside.iter().map(|it| it.wish.interval_us * 1000);
+        intervals.chain(outside).filter(|interval| *interval > 0)
     }
 
     /// Returns the number after which a holder needs the log; `None` if none does.
     fn needed(&self) -> Option<SeqNo> {
         let holders = self.holders.iter().filter(|holder| !holder.has_fallen());
-        holders.map(|holder| holder.seq()).min()
+        // A lease stands for its reader.
+        let outside = self.outside.iter();
+        let outside = outside.filter(|reader| reader.wish.lease.is_none());
+        let outside = outside.map(|reader| reader.wish.after);
+        holders.map(|holder| holder.seq()).chain(outside).min()
+    }
+
+    /// Looks what readers in other processes need. What those with a lease have done with is
+    /// acknowledged.
+    fn look_outside(&mut self, outside: &dyn OutsideReaders) {
+        self.outside = outside.log_readers();
+        for holder in &self.holders {
+            let key = holder.name.as_deref().map(lease_key);
+            let readers = self
+                .outside
+                .iter()
+                .filter(|reader| key.is_some() && reader.wish.lease == key);
+            readers.for_each(|reader| holder.advance(reader.wish.after));
+        }
     }
 
     /// Lets holders fall off for which more than their limits would be kept. `values` returns the
     /// bytes of the value files from a number on that only readers of changes need.
-    fn enforce(&self, all: &[Kept], values: &dyn Fn(u64) -> u64) {
-        for holder in &self.holders {
-            let seq = holder.seq();
+    fn enforce(&mut self, all: &[Kept], outside: &dyn OutsideReaders, values: &dyn Fn(u64) -> u64) {
+        let bytes = |seq: SeqNo| {
             let kept = all.iter().filter(|kept| kept.last_seq > seq);
             let log: u64 = kept.clone().map(|kept| kept.record.bytes).sum();
             let first = kept.map(|kept| kept.first_values).min();
-            if log.saturating_add(first.map_or(0, values)) > holder.bytes_max {
-                holder.fall();
-            }
+            log.saturating_add(first.map_or(0, values))
+        };
+        let holders = self.holders.iter();
+        let over = holders.filter(|holder| bytes(holder.seq()) > holder.bytes_max);
+        over.for_each(|holder| holder.fall());
+        let over = |reader: &mut LogReader| {
+            let wish = &reader.wish;
+            wish.lease.is_none() && bytes(wish.after) > wish.bytes_max
+        };
+        for reader in self.outside.extract_if(.., over) {
+            outside.drop_log_reader(&reader);
         }
     }
 
@@ -201,6 +181,8 @@ pub(crate) struct History {
     any: AtomicBool,
     /// The end of the present interval; 0 between two.
     tick_at: AtomicU64,
+    /// When readers in other processes are looked at next.
+    look_at: AtomicU64,
     keeping: Mutex<Keeping>,
 }
 
@@ -226,9 +208,11 @@ impl History {
         History {
             any: AtomicBool::new(!holders.is_empty()),
             tick_at: AtomicU64::new(0),
+            look_at: AtomicU64::new(0),
             keeping: Mutex::new(Keeping {
                 floor,
                 holders,
+                outside: Vec::new(),
                 kept,
                 events,
                 noted,
@@ -283,8 +267,35 @@ impl History {
         let mut keeping = self.keeping.lock();
         holder.fall();
         keeping.holders.retain(|it| !Arc::ptr_eq(it, holder));
-        self.any
-            .store(!keeping.holders.is_empty(), Ordering::Release);
+        self.note_any(&keeping);
+    }
+
+    fn note_any(&self, keeping: &Keeping) {
+        let any = !keeping.holders.is_empty() || !keeping.outside.is_empty();
+        self.any.store(any, Ordering::Release);
+    }
+
+    /// Looks what readers in other processes need.
+    pub(crate) fn look_outside(&self, outside: &dyn OutsideReaders) {
+        let mut keeping = self.keeping.lock();
+        keeping.look_outside(outside);
+        self.note_any(&keeping);
+    }
+
+    /// Returns how long it is until readers in other processes are to be looked at again. If that
+    /// is 0, the next time is chosen.
+    pub(crate) fn until_look(&self, now_ns: u64) -> u64 {
+        let left = self.look_at.load(Ordering::Acquire).saturating_sub(now_ns);
+        if left == 0 {
+            let next = now_ns.saturating_add(LOOK_INTERVAL_NS);
+            self.look_at.store(next, Ordering::Release);
+        }
+        left
+    }
+
+    /// Returns the number after which everything that was logged can be read.
+    pub(crate) fn floor(&self) -> SeqNo {
+        self.keeping.lock().floor
     }
 
     /// Removes the holders without a name: the handle is being closed.
@@ -369,6 +380,7 @@ impl History {
         &self,
         mut leaving: Vec<Kept>,
         copies: &[SegmentRecord],
+        outside: &dyn OutsideReaders,
         values: &dyn Fn(u64) -> u64,
     ) -> Change {
         for kept in &mut leaving {
@@ -379,13 +391,21 @@ impl History {
         let mut keeping = self.keeping.lock();
         let mut all = keeping.kept.clone();
         all.extend(leaving);
-        keeping.enforce(&all, values);
-        let needed = keeping.needed().unwrap_or(SeqNo::MAX);
-        let released = all.partition_point(|kept| kept.last_seq <= needed);
-        if let Some(last) = all[..released].last() {
-            // Whether or not the pass succeeds, no reader begins there any more.
-            keeping.floor = keeping.floor.max(last.last_seq);
-        }
+        let released = |needed: Option<SeqNo>| {
+            let needed = needed.unwrap_or(SeqNo::MAX);
+            all.partition_point(|kept| kept.last_seq <= needed)
+        };
+        let floor_of = |released: usize| all[..released].last().map_or(0, |last| last.last_seq);
+        // Announced before the readers are looked at, as if nobody needed anything: one that is not
+        // seen then sees this, and does not begin.
+        outside.announce_floor(floor_of(all.len()).max(keeping.floor));
+        keeping.look_outside(outside);
+        keeping.enforce(&all, outside, values);
+        let released = released(keeping.needed());
+        // Whether or not the pass succeeds, no reader begins there any more.
+        keeping.floor = keeping.floor.max(floor_of(released));
+        outside.announce_floor(keeping.floor);
+        self.note_any(&keeping);
         let leases = keeping.leases();
         Change {
             is_new: listed(&all[released..]) != listed(&keeping.kept),

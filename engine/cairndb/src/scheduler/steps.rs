@@ -16,7 +16,8 @@ pub enum Job {
     Compact,
     /// Like `Compact`, but as an idle database does it.
     IdleCompact,
-    /// Make installed tables durable and free log segments.
+    /// Make installed tables durable and free log segments; sync the log for readers of changes,
+    /// and record the leases that followers ask for.
     Persist,
     /// Unlink obsolete files.
     Reap,
@@ -47,6 +48,9 @@ impl Runner {
     /// Runs one job. Returns whether there was anything to do.
     pub(crate) fn step(&self, job: Job) -> Result<bool> {
         self.base.origin.check()?;
+        if job == Job::Persist {
+            self.disk.tick();
+        }
         self.step_with(&mut Turn::asked(job.tasks()))
     }
 

@@ -16,8 +16,9 @@ use cairndb_base::{ErrorKind, Result, SeqNo};
 use cairndb_env::sync::Mutex;
 use cairndb_env::{Dir, Env};
 use cairndb_format::name::{self, FileKind};
-use cairndb_shared::{Holder, LogPosition, Shared};
+use cairndb_shared::{Answer, Holder, LogPosition, LogReader, Request, Shared, SharedLog};
 
+use crate::log::history::OutsideReaders;
 use crate::state::files::opener::TableOpener;
 
 /// A file that the database no longer needs, but a follower does.
@@ -98,6 +99,17 @@ pub(crate) struct HeldBy {
 /// Minimum for the space that followers may hold, if the user sets no limit.
 const SPACE_MIN: u64 = 1 << 30;
 
+/// What this handle has announced, or will with its first write.
+#[derive(Debug)]
+struct AnnouncedState {
+    /// The manifest and its end; `None` before the first write.
+    manifest: Option<(u64, u64)>,
+    /// See [`SharedLog::floor`].
+    floor: SeqNo,
+    /// See [`SharedLog::durable`].
+    durable: SeqNo,
+}
+
 #[derive(Debug)]
 pub(crate) struct Followers {
     env: Arc<dyn Env>,
@@ -107,18 +119,20 @@ pub(crate) struct Followers {
     refused: OnceLock<()>,
     /// The user's limit on the space that followers may hold.
     space_max: Option<u64>,
-    /// Held while something is announced, with the manifest that was announced last and its end.
-    announced: Mutex<Option<(u64, u64)>>,
+    /// Held while something is announced.
+    announced: Mutex<AnnouncedState>,
     kept: Mutex<Vec<KeptFile>>,
     kept_bytes: AtomicU64,
 }
 
 impl Followers {
-    /// Returns the state of a handle that announces nothing yet.
+    /// Returns the state of a handle that announces nothing yet. What was logged after `floor` can
+    /// be read, and everything up to `durable` is durable.
     pub(crate) fn new(
         env: &Arc<dyn Env>,
         opener: &Arc<TableOpener>,
         space_max: Option<u64>,
+        (floor, durable): (SeqNo, SeqNo),
     ) -> Followers {
         Followers {
             env: Arc::clone(env),
@@ -126,7 +140,11 @@ impl Followers {
             shared: OnceLock::new(),
             refused: OnceLock::new(),
             space_max,
-            announced: Mutex::default(),
+            announced: Mutex::new(AnnouncedState {
+                manifest: None,
+                floor,
+                durable,
+            }),
             kept: Mutex::default(),
             kept_bytes: AtomicU64::new(0),
         }
@@ -201,13 +219,42 @@ impl Followers {
             return;
         };
         let mut announced = self.announced.lock();
-        if announced.is_none_or(|before| before < (manifest, end)) {
-            if announced.is_some() {
+        if announced
+            .manifest
+            .is_none_or(|before| before < (manifest, end))
+        {
+            if announced.manifest.is_some() {
                 shared.announce(manifest, end);
             } else {
-                shared.begin_session(manifest, end);
+                shared.begin_session(manifest, end, (announced.floor, announced.durable));
             }
-            *announced = Some((manifest, end));
+            announced.manifest = Some((manifest, end));
+        }
+    }
+
+    /// Announces that everything up to `seq` is durable.
+    pub(crate) fn announce_durable(&self, seq: SeqNo) {
+        let mut announced = self.announced.lock();
+        announced.durable = announced.durable.max(seq);
+        if let Some(shared) = self.shared.get() {
+            SharedLog::of(shared).announce_durable(seq);
+        }
+    }
+
+    /// Returns whether followers are informed of what this handle writes.
+    pub(crate) fn are_informed(&self) -> bool {
+        self.shared.get().is_some()
+    }
+
+    /// Returns what a follower asks for, and its ticket.
+    pub(crate) fn requested(&self) -> Option<(u64, Request)> {
+        SharedLog::of(self.shared.get()?).requested()
+    }
+
+    /// Answers a follower.
+    pub(crate) fn answer(&self, ticket: u64, answer: Answer) {
+        if let Some(shared) = self.shared.get() {
+            SharedLog::of(shared).answer(ticket, answer);
         }
     }
 
@@ -324,5 +371,26 @@ impl Followers {
             held.bytes += needed.map(|file| file.bytes).sum::<u64>();
         }
         processes.into_values().collect()
+    }
+}
+
+impl OutsideReaders for Followers {
+    fn announce_floor(&self, seq: SeqNo) {
+        let mut announced = self.announced.lock();
+        announced.floor = seq;
+        if let Some(shared) = self.shared.get() {
+            SharedLog::of(shared).announce_floor(seq);
+        }
+    }
+
+    fn log_readers(&self) -> Vec<LogReader> {
+        let shared = self.shared.get();
+        shared.map_or_else(Vec::new, |shared| SharedLog::of(shared).readers())
+    }
+
+    fn drop_log_reader(&self, reader: &LogReader) {
+        if let Some(shared) = self.shared.get() {
+            SharedLog::of(shared).drop_reader(reader);
+        }
     }
 }

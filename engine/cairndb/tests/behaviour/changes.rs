@@ -125,6 +125,7 @@ fn a_consumer_continues_after_its_place_across_opens() {
         let db = options.open("/db").unwrap();
         let held: Vec<_> = db
             .leases()
+            .unwrap()
             .into_iter()
             .map(|it| (it.name, it.place))
             .collect();
@@ -143,7 +144,7 @@ fn a_consumer_continues_after_its_place_across_opens() {
     let db = options.open("/db").unwrap();
     db.drop_lease("copy").unwrap();
     fails_with(db.drop_lease("copy"), ErrorKind::NotFound, "copy");
-    assert!(db.leases().is_empty());
+    assert!(db.leases().unwrap().is_empty());
     let after = ChangesOptions::new().after(first.place);
     fails(db.changes(&after), ErrorKind::Revoked);
 }
@@ -196,7 +197,7 @@ fn a_consumer_that_is_too_slow_falls_off_and_begins_again() {
     }
     db.flush().unwrap();
     fails_with(changes.try_next(), ErrorKind::Revoked, "begin again");
-    let lease_of = |db: &Db| db.leases()[0].clone();
+    let lease_of = |db: &Db| db.leases().unwrap()[0].clone();
     assert!(lease_of(&db).fell_off, "nothing is held for it");
     // It stays so until it begins again.
     drop(changes);

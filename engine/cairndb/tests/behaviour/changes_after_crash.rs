@@ -181,7 +181,7 @@ fn check(image: &Arc<SimEnv>, seed: u64) -> bool {
     let (Ok(source), Ok(replica)) = (options.open("/source"), options.open("/replica")) else {
         return false;
     };
-    let begun = !source.leases().is_empty();
+    let begun = !source.leases().unwrap().is_empty();
     if !begun && place(&replica).is_none() {
         return false;
     }

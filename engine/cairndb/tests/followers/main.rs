@@ -10,6 +10,7 @@
 mod answers;
 mod bad_input;
 mod calls;
+mod changes;
 mod holding;
 mod processes;
 mod simulated;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cairndb_base::{Error, ErrorKind, Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, Result};
 #[cfg(feature = "stream")]
 use cairndb_env::Env;
 
@@ -12,6 +12,7 @@ use crate::api::db::Db;
 use crate::api::snapshot::Snapshot;
 use crate::changes::change::{Change, Place};
 use crate::changes::feed::{Feed, Wanted};
+use crate::log::history::History;
 use crate::state::options::Durability;
 use crate::versions::base::nanos;
 
@@ -19,6 +20,10 @@ use crate::versions::base::nanos;
 const BYTES_MAX_DEFAULT: u64 = 1 << 30;
 /// Default for the interval at which the log is synced.
 const INTERVAL_DEFAULT: Duration = Duration::from_millis(100);
+
+/// How long a snapshot of a follower may take to become durable: the writer syncs within a second
+/// after it has noticed the consumer.
+const DURABLE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Where a consumer of changes begins, and what is kept for it.
 ///
@@ -29,7 +34,7 @@ const INTERVAL_DEFAULT: Duration = Duration::from_millis(100);
 /// use cairndb::ChangesOptions;
 /// let options = ChangesOptions::new().lease("search-index").bytes_max(4 << 30);
 /// let changes = db.changes(&options)?;
-/// assert_eq!(db.leases()[0].name, "search-index");
+/// assert_eq!(db.leases()?[0].name, "search-index");
 /// # drop(changes);
 /// # Ok(()) }
 /// ```
@@ -191,7 +196,8 @@ impl Db {
     /// `None` are not in the log: the feed reports how many there were.
     ///
     /// A consumer that stores the [place](Change::place) with what it made of the change can
-    /// continue after it, in another process and after any crash. If the log after the place is
+    /// continue after it, in another process and after any crash. A follower has the feed, too; it
+    /// moves its state on. If the log after the place is
     /// gone, or writes before it were lost, the call fails with `Revoked`: begin again with
     /// [`Db::snapshot_and_changes`].
     ///
@@ -211,8 +217,9 @@ impl Db {
     ///
     /// # Errors
     /// - `Revoked` if changes after the place are gone, or writes before it were lost in a crash.
-    /// - `InvalidArgument` if the place is of another database, or for an impossible lease.
-    /// - `ReadOnly`; those of [`Db::sync`].
+    /// - `InvalidArgument` if the place is of another database, or for an impossible lease. -
+    ///   `ReadOnly`; those of [`Db::sync`]. In a follower, those of [`Db::refresh`], and `Locked`
+    ///   if there is a lease to record and no process that writes, or it does not answer.
     pub fn changes(&self, options: &ChangesOptions) -> Result<Changes> {
         let core = self.core();
         let opened = core.open_feed(options.wanted.clone());
@@ -239,17 +246,23 @@ impl Db {
     /// # Errors
     /// Those of [`Db::flush`]; `InvalidArgument` for an impossible lease.
     pub fn snapshot_and_changes(&self, options: &ChangesOptions) -> Result<(Snapshot, Changes)> {
+        let core = self.core();
         if let Some(name) = &options.wanted.lease {
-            self.core().drop_lease(name)?;
+            core.drop_lease(name)?;
         }
         // From before the snapshot on, so that nothing between them is lost.
         let wanted = Wanted {
             after: None,
             ..options.wanted.clone()
         };
-        let mut feed = self.core().open_feed(wanted)?;
+        let mut feed = core.base.context.with_directory(core.open_feed(wanted))?;
         let snapshot = self.snapshot();
-        self.flush()?;
+        if core.follower.is_none() {
+            self.flush()?;
+        } else if !feed.wait_durable(snapshot.seq(), DURABLE_WITHIN)? {
+            let message = "the process that writes has not made the snapshot durable; try again";
+            return Err(Error::new(ErrorKind::Locked, message).directory(self.path()));
+        }
         feed.skip_to(snapshot.seq())?;
         Ok((snapshot, Changes { feed, ended: false }))
     }
@@ -258,10 +271,18 @@ impl Db {
     /// follows. Syncs the log.
     ///
     /// # Errors
-    /// Those of [`Db::sync`].
+    /// Those of [`Db::sync`]; in a follower, those of [`Db::refresh`].
     pub fn place(&self) -> Result<Place> {
-        self.sync()?;
         let core = self.core();
+        if let Some(follower) = &core.follower {
+            let now = core.base.context.with_directory(follower.log().now(None))?;
+            let durable = follower.log().durable(&now.state);
+            return Ok(Place {
+                incarnation: now.state.lineage.present(),
+                seq: durable.min(now.published),
+            });
+        }
+        self.sync()?;
         Ok(Place {
             incarnation: core.base.stored.lineage.present(),
             seq: core.disk.log.lock().synced.0,
@@ -269,31 +290,46 @@ impl Db {
     }
 
     /// Returns the leases.
-    pub fn leases(&self) -> Vec<LeaseState> {
+    ///
+    /// # Errors
+    /// In a follower, those of [`Db::refresh`]; otherwise none.
+    pub fn leases(&self) -> Result<Vec<LeaseState>> {
         let core = self.core();
-        let incarnation = core.base.stored.lineage.present();
-        let place = |seq: SeqNo| Place { incarnation, seq };
-        let leases = core.disk.log.history.leases().into_iter();
-        let states = leases.filter_map(|lease| {
-            Some(LeaseState {
-                name: lease.name.clone()?,
-                place: place(lease.seq()),
-                fell_off: lease.has_fallen(),
-            })
-        });
-        states.collect()
+        let Some(follower) = &core.follower else {
+            let incarnation = core.base.stored.lineage.present();
+            return Ok(states(&core.disk.log.history, incarnation));
+        };
+        let now = core.base.context.with_directory(follower.log().now(None))?;
+        Ok(states(&now.state.history, now.state.lineage.present()))
     }
 
     /// Drops a lease. What was held for it is freed.
     ///
     /// # Errors
-    /// `NotFound` if there is none with this name; those of [`Db::flush`].
+    /// `NotFound` if there is none with this name; those of [`Db::flush`]. In a follower, `Locked`
+    /// if no process writes the database, or it does not answer.
     pub fn drop_lease(&self, name: &str) -> Result<()> {
-        if self.core().drop_lease(name)? {
+        let core = self.core();
+        if core.base.context.with_directory(core.drop_lease(name))? {
             return Ok(());
         }
         let message = "there is no such lease";
         let error = Error::new(ErrorKind::NotFound, message).found(format_args!("{name:?}"));
         Err(error.directory(self.path()))
     }
+}
+
+fn states(history: &History, incarnation: u64) -> Vec<LeaseState> {
+    let leases = history.leases().into_iter();
+    let states = leases.filter_map(|lease| {
+        Some(LeaseState {
+            name: lease.name.clone()?,
+            place: Place {
+                incarnation,
+                seq: lease.seq(),
+            },
+            fell_off: lease.has_fallen(),
+        })
+    });
+    states.collect()
 }

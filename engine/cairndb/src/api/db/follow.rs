@@ -9,7 +9,7 @@ use crate::follow::follower::Follower;
 
 impl Db {
     fn follower(&self) -> Result<&Follower> {
-        self.core().follower.as_ref().ok_or_else(|| {
+        self.core().follower.as_deref().ok_or_else(|| {
             Error::invalid("this handle does not follow; open it with Options::follow")
         })
     }

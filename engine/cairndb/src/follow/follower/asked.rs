@@ -70,7 +70,7 @@ impl Follower {
     ///
     /// # Errors
     /// `Closed` if it has replaced the file; `Io`.
-    fn check_file(&self) -> Result<()> {
+    pub(super) fn check_file(&self) -> Result<()> {
         if self.shared.file().is_named()? {
             return Ok(());
         }

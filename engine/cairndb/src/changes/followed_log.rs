@@ -1,0 +1,246 @@
+//! `FollowedLog`: the log that another process writes.
+//!
+//! A slot holds it, as the writer's own holders do, and leases are asked for. The writer also says
+//! what is durable. Without a writer, everything up to what is in tables can be delivered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cairndb_base::{Result, SeqNo};
+use cairndb_env::sync::Mutex;
+use cairndb_shared::{LogWish, Request, Slot, lease_key};
+
+use crate::changes::feed::Wanted;
+use crate::changes::log_reader::Readable;
+use crate::changes::source::{Ready, Source};
+use crate::follow::follower::{Follower, LogNow, LogState};
+use crate::log::history::{History, fell_off};
+use crate::log::segment_file::SegmentFile;
+use crate::state::lineage::Lineage;
+use crate::state::options::Durability;
+use crate::versions::base::Base;
+
+/// Number of attempts while the writer is changing what is kept.
+const TRIES: u32 = 20;
+/// Time between two looks.
+const PAUSE: Duration = Duration::from_millis(2);
+
+pub(crate) struct FollowedLog {
+    base: Arc<Base>,
+    follower: Arc<Follower>,
+    /// `None` if this process may not write the shared memory: nothing is held then.
+    slot: Option<Arc<Slot>>,
+    lease: Option<String>,
+    held: Mutex<SeqNo>,
+    state: Arc<LogState>,
+    /// Ends of segments after which another one begins.
+    ends: Mutex<BTreeMap<u64, u64>>,
+}
+
+impl FollowedLog {
+    /// Holds the log for a consumer. Asks the writer for a lease that does not exist.
+    ///
+    /// # Errors
+    /// `Revoked` if changes after the place are gone, or writes before it were lost;
+    /// `InvalidArgument` if the place is of another database; `Locked` if nobody records the lease;
+    /// those of [`Follower::refresh`].
+    pub(crate) fn open(
+        base: &Arc<Base>,
+        follower: &Arc<Follower>,
+        wanted: &Wanted,
+    ) -> Result<FollowedLog> {
+        let now = follower.log().now(None)?;
+        let mut log = FollowedLog {
+            base: Arc::clone(base),
+            follower: Arc::clone(follower),
+            slot: follower.log().take_slot()?,
+            lease: wanted.lease.clone(),
+            held: Mutex::new(0),
+            state: Arc::clone(&now.state),
+            ends: Mutex::default(),
+        };
+        let mut tries = 0;
+        while !log.begin(wanted)? {
+            tries += 1;
+            if tries == TRIES {
+                return Err(fell_off());
+            }
+            follower.log().pause(PAUSE);
+        }
+        Ok(log)
+    }
+
+    /// Holds the log. Returns whether everything that is wanted is there.
+    fn begin(&mut self, wanted: &Wanted) -> Result<bool> {
+        let now = self.follower.log().now(Some(&self.state))?;
+        self.state = Arc::clone(&now.state);
+        let after = wanted.after_in(&self.state.lineage, now.published)?;
+        let last = match wanted.durability {
+            Durability::Sync => self.ready(&now).durable,
+            _ => now.published,
+        };
+        let held = match &self.lease {
+            None => after.unwrap_or(last),
+            Some(name) => match self.state.history.lease(name) {
+                Some(lease) if lease.has_fallen() => return Err(fell_off()),
+                Some(lease) if after.is_some_and(|after| after < lease.seq()) => {
+                    return Err(fell_off());
+                }
+                Some(lease) => lease.seq(),
+                None => {
+                    self.follower.log().ask(&Request::Lease {
+                        name: name.clone(),
+                        after,
+                        bytes_max: wanted.bytes_max,
+                    })?;
+                    return Ok(false);
+                }
+            },
+        };
+        *self.held.lock() = held;
+        if let Some(slot) = &self.slot {
+            slot.hold_log(&LogWish {
+                after: held,
+                lease: self.lease.as_deref().map(lease_key),
+                bytes_max: wanted.bytes_max,
+                interval_us: match wanted.durability {
+                    Durability::Sync => (wanted.interval_ns / 1000).max(1),
+                    _ => 0,
+                },
+            });
+        }
+        Ok(self.reaches(held))
+    }
+
+    /// Returns whether everything after `seq` that was logged can be read.
+    fn reaches(&self, seq: SeqNo) -> bool {
+        // A lease in the manifest holds what it needs.
+        self.lease.is_some() || self.follower.log().floor(&self.state) <= seq
+    }
+
+    fn ready(&self, now: &LogNow) -> Ready {
+        Ready {
+            published: now.published,
+            durable: self.follower.log().durable(&now.state).min(now.published),
+            in_tables: now.state.in_tables,
+        }
+    }
+
+    /// Returns the segments that can be read, each with its end.
+    fn ends(&self, now: &LogNow) -> Result<Readable> {
+        let mut found = Readable::new();
+        let mut ends = self.ends.lock();
+        let live = &now.state.live;
+        let last = live.keys().rfind(|number| now.position.is_in(**number));
+        let Some(last) = last.copied() else {
+            now.state.history.add_readable(&mut found);
+            return Ok(found);
+        };
+        let mut records = live.range(..=last).peekable();
+        while let Some((number, record)) = records.next() {
+            let end = match records.peek() {
+                None => now.position.offset(),
+                Some((_, next)) => match ends.get(number) {
+                    Some(end) => *end,
+                    // The next segment states where this one ends.
+                    None => {
+                        SegmentFile::open(&*self.base.dir, next)?
+                            .header
+                            .previous_end
+                    }
+                },
+            };
+            if *number < last {
+                ends.insert(*number, end);
+            }
+            found.insert(*number, (*record, end));
+        }
+        ends.retain(|number, _| live.contains_key(number));
+        now.state.history.add_readable(&mut found);
+        Ok(found)
+    }
+}
+
+impl Source for FollowedLog {
+    fn base(&self) -> &Arc<Base> {
+        &self.base
+    }
+
+    fn look(&mut self, seq: SeqNo) -> Result<Ready> {
+        let now = self.follower.log().now(Some(&self.state))?;
+        let before = std::mem::replace(&mut self.state, Arc::clone(&now.state));
+        if before.session != now.state.session {
+            // Another writer: what this consumer has passed may be lost, or what it needs gone.
+            let lineage = &now.state.lineage;
+            lineage.check(before.lineage.present(), seq, now.published)?;
+            if !self.reaches(self.held()) {
+                return Err(fell_off());
+            }
+        }
+        Ok(self.ready(&now))
+    }
+
+    fn readable(&self) -> Result<Readable> {
+        let mut tries = 0;
+        loop {
+            let now = self.follower.log().now(Some(&self.state))?;
+            match self.ends(&now) {
+                // A segment was retired meanwhile.
+                Err(_) if tries < TRIES && self.follower.generation() != now.state.generation => {
+                    tries += 1;
+                }
+                found => return found,
+            }
+        }
+    }
+
+    fn history(&self) -> &History {
+        &self.state.history
+    }
+
+    fn lineage(&self) -> &Lineage {
+        &self.state.lineage
+    }
+
+    fn held(&self) -> SeqNo {
+        *self.held.lock()
+    }
+
+    fn is_leased(&self) -> bool {
+        self.lease.is_some()
+    }
+
+    fn advance(&self, seq: SeqNo, _at_once: bool) -> Result<()> {
+        let mut held = self.held.lock();
+        *held = seq.max(*held);
+        if let Some(slot) = &self.slot {
+            slot.advance_log(seq);
+        }
+        Ok(())
+    }
+
+    fn has_fallen(&self) -> bool {
+        let lease = self.lease.as_deref();
+        let lease = lease.map(|name| self.state.history.lease(name));
+        let ended = lease.is_some_and(|lease| lease.is_none_or(|lease| lease.has_fallen()));
+        ended || self.slot.as_ref().is_some_and(|slot| slot.has_lost_log())
+    }
+
+    fn durable(&self) -> SeqNo {
+        self.follower.log().durable(&self.state)
+    }
+
+    fn wait(&self, seen: SeqNo, limit: Option<Duration>) -> Result<()> {
+        if self.durable() <= seen {
+            self.follower
+                .log()
+                .pause(limit.map_or(PAUSE, |limit| limit.min(PAUSE)));
+        }
+        Ok(())
+    }
+
+    fn step(&self, _seen: SeqNo) -> bool {
+        false
+    }
+}
