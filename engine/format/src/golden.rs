@@ -80,6 +80,7 @@ fn batch_2() -> BatchWriter {
     batch.add_in(Kind::Pointer, 1 << 31, b"large", &pointer().encode());
     batch.add(Kind::RangeDelete, b"apple", b"");
     batch.add_in(Kind::RangeDelete, 2, b"apple", b"\0\0\0\x03");
+    batch.add(Kind::TimeMark, b"", &1_764_500_000_000_u64.to_le_bytes());
     batch
 }
 
