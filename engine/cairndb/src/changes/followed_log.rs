@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cairndb_base::{Result, SeqNo};
+use cairndb_base::{Error, ErrorKind, Result, SeqNo};
 use cairndb_env::sync::Mutex;
+use cairndb_format::name;
 use cairndb_shared::{LogWish, Request, Slot, lease_key};
 
 use crate::changes::feed::Wanted;
@@ -75,11 +76,16 @@ impl FollowedLog {
     fn begin(&mut self, wanted: &Wanted) -> Result<bool> {
         let now = self.follower.log().now(Some(&self.state))?;
         self.state = Arc::clone(&now.state);
-        let after = wanted.after_in(&self.state.lineage, now.published)?;
+        let after = wanted.after_in(&self.state.lineage, now.published())?;
         let last = match wanted.durability {
             Durability::Sync => self.ready(&now).durable,
-            _ => now.published,
+            _ => now.published(),
         };
+        if self.slot.is_none() && self.lease.is_some() {
+            let message = "a lease is held in shared memory, which this process may not write; \
+                           follow without one";
+            return Err(Error::new(ErrorKind::ReadOnly, message).file(name::SHARED));
+        }
         let held = match &self.lease {
             None => after.unwrap_or(last),
             Some(name) => match self.state.history.lease(name) {
@@ -120,9 +126,10 @@ impl FollowedLog {
     }
 
     fn ready(&self, now: &LogNow) -> Ready {
+        let published = now.published();
         Ready {
-            published: now.published,
-            durable: self.follower.log().durable(&now.state).min(now.published),
+            published,
+            durable: self.follower.log().durable(&now.state).min(published),
             in_tables: now.state.in_tables,
         }
     }
@@ -173,8 +180,13 @@ impl Source for FollowedLog {
         if before.session != now.state.session {
             // Another writer: what this consumer has passed may be lost, or what it needs gone.
             let lineage = &now.state.lineage;
-            lineage.check(before.lineage.present(), seq, now.published)?;
-            if !self.reaches(self.held()) {
+            lineage.check(before.lineage.present(), seq, now.published())?;
+            let lease = self
+                .lease
+                .as_deref()
+                .map(|name| self.state.history.lease(name));
+            let ended = lease.is_some_and(|lease| lease.is_none_or(|lease| lease.has_fallen()));
+            if ended || !self.reaches(self.held()) {
                 return Err(fell_off());
             }
         }
@@ -221,10 +233,10 @@ impl Source for FollowedLog {
     }
 
     fn has_fallen(&self) -> bool {
-        let lease = self.lease.as_deref();
-        let lease = lease.map(|name| self.state.history.lease(name));
-        let ended = lease.is_some_and(|lease| lease.is_none_or(|lease| lease.has_fallen()));
-        ended || self.slot.as_ref().is_some_and(|slot| slot.has_lost_log())
+        match &self.slot {
+            Some(slot) => slot.has_lost_log(),
+            None => !self.reaches(self.held()),
+        }
     }
 
     fn durable(&self) -> SeqNo {

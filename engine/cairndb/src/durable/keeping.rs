@@ -197,12 +197,19 @@ impl Disk {
             return Ok(());
         }
         if commit.log_mark(self.base.env.wall_ms(), next)? {
-            self.log.history.begin_interval(self.base.env.now_ns());
-            self.base.versions.notify_work();
+            self.begin_interval();
         } else {
             commit.ask_for_mark();
         }
         Ok(())
+    }
+
+    /// Has what was written since the last interval delivered after this one.
+    pub(crate) fn begin_interval(&self) {
+        if self.log.history.is_wanted() {
+            self.log.history.begin_interval(self.base.env.now_ns());
+            self.base.versions.notify_work();
+        }
     }
 
     /// Holds the log after `after` or, without it, after what is `last`, unless the lease `name`

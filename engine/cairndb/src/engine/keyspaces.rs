@@ -72,7 +72,7 @@ impl KeyspaceManager<'_> {
             ..VersionEdit::default()
         };
         self.make_durable(&mut commit, &edit)?;
-        self.disk.log.history.add_event(event);
+        self.add_event(event);
         self.base.keyspaces.add(Arc::clone(&keyspace));
         self.base.begin_keyspaces();
         Ok(keyspace)
@@ -94,7 +94,7 @@ impl KeyspaceManager<'_> {
             ..VersionEdit::default()
         };
         self.make_durable(&mut commit, &edit)?;
-        self.disk.log.history.add_event(event);
+        self.add_event(event);
         let below = self.base.new_file();
         self.base.keyspaces.remove(&keyspace, below);
         drop(commit);
@@ -110,6 +110,12 @@ impl KeyspaceManager<'_> {
             return Err(closing());
         }
         Ok(commit)
+    }
+
+    /// Records an event for readers of changes, to whom no write may announce it.
+    fn add_event(&self, event: KeyspaceEvent) {
+        self.disk.log.history.add_event(event);
+        self.disk.begin_interval();
     }
 
     /// Appends `edit` to the manifest and syncs it. After an error nothing has changed, unless the

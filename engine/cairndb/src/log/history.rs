@@ -147,7 +147,8 @@ impl Keeping {
         }
     }
 
-    /// Lets holders fall off for which more than their limits would be kept. `values` returns the
+    /// Lets holders fall off for which more than their limits would be kept, and readers whose lease
+    /// has ended. `values` returns the
     /// bytes of the value files from a number on that only readers of changes need.
     fn enforce(&mut self, all: &[Kept], outside: &dyn OutsideReaders, values: &dyn Fn(u64) -> u64) {
         let bytes = |seq: SeqNo| {
@@ -164,6 +165,18 @@ impl Keeping {
             wish.lease.is_none() && bytes(wish.after) > wish.bytes_max
         };
         for reader in self.outside.extract_if(.., over) {
+            outside.drop_log_reader(&reader);
+        }
+        // Readers learn of the end of their lease before what it has held is gone.
+        let holders = self.holders.iter().filter(|holder| !holder.has_fallen());
+        let keys: Vec<u64> = holders
+            .filter_map(|holder| holder.name.as_deref().map(lease_key))
+            .collect();
+        let ended = |reader: &mut LogReader| {
+            let lease = reader.wish.lease;
+            lease.is_some_and(|lease| !keys.contains(&lease))
+        };
+        for reader in self.outside.extract_if(.., ended) {
             outside.drop_log_reader(&reader);
         }
     }

@@ -119,12 +119,19 @@ pub(crate) fn copy_segment(
     let created = create_unused(number, |number| dir.create(&name::log(number)));
     let (FileNumber(file), mut to) = created?;
     let mut bytes = vec![0; COPY_BYTES];
-    while to.size() < end {
-        let left = usize::try_from(end - to.size()).unwrap_or(COPY_BYTES);
-        let part = &mut bytes[..left.min(COPY_BYTES)];
-        from.read_at(to.size(), part)?;
-        to.append(part)?;
-    }
+    let mut copy = || {
+        while to.size() < end {
+            let left = usize::try_from(end - to.size()).unwrap_or(COPY_BYTES);
+            let part = &mut bytes[..left.min(COPY_BYTES)];
+            from.read_at(to.size(), part)?;
+            to.append(part)?;
+        }
+        Ok(())
+    };
+    copy().inspect_err(|_: &Error| {
+        // Part of a copy would take the space that may be missing.
+        let _ = dir.unlink(&name::log(FileNumber(file)));
+    })?;
     let copy = SegmentRecord {
         file,
         bytes: end,

@@ -139,6 +139,30 @@ fn a_change_arrives_in_another_process_with_its_time() {
 }
 
 #[test]
+fn a_keyspace_is_reported_although_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = options().open(&dir).unwrap();
+    db.put(b"before", b"").unwrap();
+    let follower = follow(dir.path());
+    let mut both = [&db, &follower].map(|db| db.changes(&ChangesOptions::new()).unwrap());
+    db.create_keyspace("space", &KeyspaceOptions::new())
+        .unwrap();
+    for changes in &mut both {
+        let change = changes.next_within(LONG).unwrap().expect("a keyspace");
+        assert!(matches!(change.kind, ChangeKind::KeyspaceCreated { .. }));
+    }
+    let place = both[1].place();
+    db.drop_keyspace("space").unwrap();
+    let mut again = follower
+        .changes(&ChangesOptions::new().after(place))
+        .unwrap();
+    for changes in both.iter_mut().chain([&mut again]) {
+        let change = changes.next_within(LONG).unwrap().expect("its end");
+        assert!(matches!(change.kind, ChangeKind::KeyspaceDropped { .. }));
+    }
+}
+
+#[test]
 fn the_writer_records_a_lease_that_a_follower_asks_for() {
     let dir = tempfile::tempdir().unwrap();
     let db = options().open(&dir).unwrap();

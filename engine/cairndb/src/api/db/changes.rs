@@ -279,7 +279,7 @@ impl Db {
             let durable = follower.log().durable(&now.state);
             return Ok(Place {
                 incarnation: now.state.lineage.present(),
-                seq: durable.min(now.published),
+                seq: durable.min(now.published()),
             });
         }
         self.sync()?;

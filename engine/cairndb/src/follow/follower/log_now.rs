@@ -56,7 +56,19 @@ impl LogState {
 pub(crate) struct LogNow {
     pub(crate) state: Arc<LogState>,
     pub(crate) position: LogPosition,
-    pub(crate) published: SeqNo,
+    /// Sequence number up to which everything is in tables or was read from the log.
+    read: SeqNo,
+}
+
+impl LogNow {
+    /// Returns the last sequence number that readers see. An event that follows has no record.
+    pub(crate) fn published(&self) -> SeqNo {
+        let event = |seq: &SeqNo| self.state.history.event_after(*seq);
+        let next = |seq: &SeqNo| event(seq).map(|it| it.seq).filter(|it| *it == seq + 1);
+        std::iter::successors(Some(self.read), next)
+            .last()
+            .unwrap_or(self.read)
+    }
 }
 
 /// The log of a database that another process writes.
@@ -97,7 +109,7 @@ impl FollowerLog<'_> {
             return Ok(LogNow {
                 state,
                 position: LogPosition::of_word(position),
-                published: self.follower.base.versions.published(),
+                read: self.follower.base.versions.published(),
             });
         }
         let generation = self.follower.shared.generation();
@@ -108,7 +120,7 @@ impl FollowerLog<'_> {
         };
         Ok(LogNow {
             position: LogPosition::default(),
-            published: state.in_tables,
+            read: state.in_tables,
             state,
         })
     }
