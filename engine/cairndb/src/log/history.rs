@@ -147,9 +147,9 @@ impl Keeping {
         }
     }
 
-    /// Lets holders fall off for which more than their limits would be kept, and readers whose lease
-    /// has ended. `values` returns the
-    /// bytes of the value files from a number on that only readers of changes need.
+    /// Lets holders fall off for which more than their limits would be kept, and readers whose
+    /// lease has ended. `values` returns the bytes of the value files from a number on that only
+    /// readers of changes need.
     fn enforce(&mut self, all: &[Kept], outside: &dyn OutsideReaders, values: &dyn Fn(u64) -> u64) {
         let bytes = |seq: SeqNo| {
             let kept = all.iter().filter(|kept| kept.last_seq > seq);
