@@ -257,6 +257,7 @@ fn edits() -> [VersionEdit; 3] {
         seq: 1001,
         number: 2,
         created: false,
+        time_ms: 1_764_500_000_000,
         name: "users".to_owned(),
     }];
     change.kept_segments = Some(Vec::new());

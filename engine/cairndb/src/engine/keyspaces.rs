@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
+use cairndb_env::Env;
 use cairndb_env::sync::MutexGuard;
 use cairndb_format::manifest::{KeyspaceEvent, KeyspaceRecord, VersionEdit};
 
@@ -23,7 +24,12 @@ fn no_such(name: &str) -> Error {
 }
 
 /// Returns the event for readers of changes, which takes a sequence number.
-fn event(commit: &mut Commit, record: &KeyspaceRecord, created: bool) -> Result<KeyspaceEvent> {
+fn event(
+    commit: &mut Commit,
+    record: &KeyspaceRecord,
+    created: bool,
+    env: &dyn Env,
+) -> Result<KeyspaceEvent> {
     let seq = commit.take_unlogged().ok_or_else(|| {
         let message = "too many writes in a row were not logged; flush first";
         Error::new(ErrorKind::NotSupported, message)
@@ -32,6 +38,7 @@ fn event(commit: &mut Commit, record: &KeyspaceRecord, created: bool) -> Result<
         seq,
         number: record.number,
         created,
+        time_ms: env.wall_ms(),
         name: record.name.clone(),
     })
 }
@@ -65,7 +72,7 @@ impl KeyspaceManager<'_> {
         let mut commit = self.lock()?;
         let record = self.base.keyspaces.record(name, options)?;
         let keyspace = self.base.keyspaces.prepare(record.clone())?;
-        let event = event(&mut commit, &record, true)?;
+        let event = event(&mut commit, &record, true, &*self.base.env)?;
         let edit = VersionEdit {
             created_keyspaces: vec![record],
             keyspace_events: vec![event.clone()],
@@ -87,7 +94,7 @@ impl KeyspaceManager<'_> {
         let mut commit = self.lock()?;
         let found = self.base.keyspaces.find(name);
         let keyspace = found.ok_or_else(|| no_such(name))?;
-        let event = event(&mut commit, &keyspace.record, false)?;
+        let event = event(&mut commit, &keyspace.record, false, &*self.base.env)?;
         let edit = VersionEdit {
             dropped_keyspaces: vec![keyspace.record.number],
             keyspace_events: vec![event.clone()],

@@ -88,6 +88,8 @@ pub struct KeyspaceEvent {
     pub number: u32,
     /// Whether it was created, or else dropped.
     pub created: bool,
+    /// Time, in milliseconds since 1970.
+    pub time_ms: u64,
     /// Name of the keyspace.
     pub name: String,
 }

@@ -94,6 +94,7 @@ fn encode_event(event: &KeyspaceEvent, out: &mut Vec<u8>) {
     put_varint(out, event.seq);
     put_varint(out, event.number.into());
     put_varint(out, event.created.into());
+    put_varint(out, event.time_ms);
     put_bytes(out, event.name.as_bytes());
 }
 
@@ -102,6 +103,7 @@ pub(crate) fn event(body: &[u8]) -> Result<KeyspaceEvent> {
     let seq = input.varint("the sequence number of a keyspace's event")?;
     let number = input.varint("the number of a keyspace")?;
     let created = input.varint("the kind of a keyspace's event")?;
+    let time_ms = input.varint("the time of a keyspace's event")?;
     let name = name(input.bytes("the name of a keyspace")?)?;
     end(&input)?;
     match (u32::try_from(number), created) {
@@ -109,6 +111,7 @@ pub(crate) fn event(body: &[u8]) -> Result<KeyspaceEvent> {
             seq,
             number,
             created: created == 1,
+            time_ms,
             name,
         }),
         _ => Err(Error::corruption("a keyspace's event is malformed").found(number)),

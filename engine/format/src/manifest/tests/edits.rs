@@ -106,6 +106,7 @@ fn history_fields() -> VersionEdit {
                 seq,
                 number: 2,
                 created,
+                time_ms: 1_764_500_000_000 + seq,
                 name: "a".to_owned(),
             })
             .to_vec(),
@@ -427,11 +428,12 @@ fn history() -> impl Strategy<Value = History> {
         seq,
         bytes_max,
     });
-    let event = (any::<u64>(), 1..=u32::MAX, any::<bool>(), ".{0,40}");
-    let event = event.prop_map(|(seq, number, created, name)| KeyspaceEvent {
+    let event = (any::<[u64; 2]>(), 1..=u32::MAX, any::<bool>(), ".{0,40}");
+    let event = event.prop_map(|([seq, time_ms], number, created, name)| KeyspaceEvent {
         seq,
         number,
         created,
+        time_ms,
         name,
     });
     let leases = of(prop::collection::vec(lease, 0..3));
