@@ -262,6 +262,7 @@ impl Feed {
         let kind = match event {
             Some(event) if event.seq == self.seq + 1 => {
                 self.seq = event.seq;
+                self.time = time_of(&event.time_ms.to_le_bytes());
                 let name: Arc<str> = event.name.into();
                 self.names.insert(event.number, Arc::clone(&name));
                 if event.created {

@@ -77,17 +77,13 @@ impl FollowedLog {
         let now = self.follower.log().now(Some(&self.state))?;
         self.state = Arc::clone(&now.state);
         let after = wanted.after_in(&self.state.lineage, now.published())?;
-        let last = match wanted.durability {
-            Durability::Sync => self.ready(&now).durable,
-            _ => now.published(),
-        };
         if self.slot.is_none() && self.lease.is_some() {
             let message = "a lease is held in shared memory, which this process may not write; \
                            follow without one";
             return Err(Error::new(ErrorKind::ReadOnly, message).file(name::SHARED));
         }
         let held = match &self.lease {
-            None => after.unwrap_or(last),
+            None => after.unwrap_or_else(|| now.published()),
             Some(name) => match self.state.history.lease(name) {
                 Some(lease) if lease.has_fallen() => return Err(fell_off()),
                 Some(lease) if after.is_some_and(|after| after < lease.seq()) => {

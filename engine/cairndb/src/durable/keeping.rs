@@ -208,6 +208,8 @@ impl Disk {
     pub(crate) fn begin_interval(&self) {
         if self.log.history.is_wanted() {
             self.log.history.begin_interval(self.base.env.now_ns());
+            // The syncer does not miss this between its look and its wait.
+            drop(self.base.versions.lock());
             self.base.versions.notify_work();
         }
     }
@@ -251,26 +253,35 @@ impl Disk {
     }
 
     /// Does what is due: looks what readers in other processes need and ask for, and ends an
-    /// interval that is over. Returns when something will be due.
-    pub(crate) fn tick(&self) -> Option<Duration> {
-        let outside = Outside { disk: self }.tend();
-        self.end_interval().into_iter().chain(outside).min()
+    /// interval that is over.
+    pub(crate) fn tick(&self) {
+        Outside { disk: self }.tend();
+        self.end_interval();
+    }
+
+    /// Returns the time until the next [`Disk::tick`]. Whoever makes it shorter then takes the state
+    /// lock and wakes the syncer.
+    pub(crate) fn until_tick(&self) -> Option<Duration> {
+        let now_ns = self.base.env.now_ns();
+        let outside = self.base.sweeper.followers.are_informed();
+        let outside = outside.then(|| self.log.history.until_look(now_ns));
+        let left = self.log.history.interval_left(now_ns).into_iter();
+        left.chain(outside).min().map(Duration::from_nanos)
     }
 
     /// Ends the interval if it is over: syncs what was logged, if it is being read, and lets the
-    /// next write log the time. Returns how long the interval lasts otherwise.
-    fn end_interval(&self) -> Option<Duration> {
+    /// next write log the time.
+    fn end_interval(&self) {
         let history = &self.log.history;
-        let left = history.interval_left(self.base.env.now_ns())?;
-        if left > 0 {
-            return Some(Duration::from_nanos(left));
+        if !history.end_interval(self.base.env.now_ns()) {
+            return;
         }
-        // A failure poisons the handle, which readers of changes report.
-        let synced = !history.is_read() || self.sync_written().is_ok();
-        if synced {
-            self.log.lock().ask_for_mark();
+        // Before the sync: a write that it does not cover begins another interval.
+        self.log.lock().ask_for_mark();
+        if history.is_read() {
+            // A failure poisons the handle, which readers of changes report.
+            let _ = self.sync_written();
         }
-        None
     }
 
     /// Returns the sequence number up to which everything is durable.

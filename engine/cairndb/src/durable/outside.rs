@@ -3,30 +3,27 @@
 //! Nothing wakes a writer for them. Its syncer looks at shared memory once a second, and a pass of
 //! the persister before it decides what of the log is gone.
 
-use std::time::Duration;
-
 use cairndb_base::{ErrorKind, Result};
 use cairndb_shared::{Answer, Request};
 
 use crate::durable::disk::Disk;
-use crate::log::history::LOOK_INTERVAL_NS;
 
 pub(super) struct Outside<'d> {
     pub(super) disk: &'d Disk,
 }
 
 impl Outside<'_> {
-    /// Looks what readers in other processes need and ask for, if that is due. Returns when it will
-    /// be due.
-    pub(super) fn tend(&self) -> Option<Duration> {
+    /// Looks what readers in other processes need and ask for, if that is due.
+    pub(super) fn tend(&self) {
         let followers = &self.disk.base.sweeper.followers;
-        if !followers.are_informed() || self.disk.base.health.check_write().is_err() {
-            return None;
-        }
         let history = &self.disk.log.history;
-        let left = history.until_look(self.disk.base.env.now_ns());
-        if left > 0 && !self.disk.base.stepped() {
-            return Some(Duration::from_nanos(left));
+        let now_ns = self.disk.base.env.now_ns();
+        if history.until_look(now_ns) > 0 && !self.disk.base.stepped() {
+            return;
+        }
+        history.look_again_after(now_ns);
+        if !followers.are_informed() || self.disk.base.health.check_write().is_err() {
+            return;
         }
         let before = history.is_wanted();
         history.look_outside(followers);
@@ -49,7 +46,6 @@ impl Outside<'_> {
                 });
             followers.answer(ticket, served);
         }
-        Some(Duration::from_nanos(LOOK_INTERVAL_NS))
     }
 
     /// Does what a follower asks for.
@@ -68,6 +64,8 @@ impl Outside<'_> {
                 after,
                 bytes_max,
             } => {
+                // The lease begins after everything that is written now.
+                self.disk.sync_written()?;
                 let mut commit = self.disk.log.lock();
                 let last = self.disk.durable_seq(&commit);
                 self.disk

@@ -30,7 +30,7 @@ const MARK_INTERVAL_NS: u64 = 100_000_000;
 
 /// Interval at which a writer looks what readers in other processes need and ask for. Nothing wakes
 /// it for them; a shorter interval would keep the processor of an idle machine awake.
-pub(crate) const LOOK_INTERVAL_NS: u64 = 1_000_000_000;
+const LOOK_INTERVAL_NS: u64 = 1_000_000_000;
 
 /// A segment of which everything is in tables.
 #[derive(Clone, Debug)]
@@ -248,14 +248,19 @@ impl History {
             .store(now_ns.saturating_add(interval).max(1), Ordering::Release);
     }
 
-    /// Returns how long the interval lasts, and ends it if that is 0; `None` between two.
+    /// Returns how long the interval lasts; `None` between two.
     pub(crate) fn interval_left(&self, now_ns: u64) -> Option<u64> {
         let end = self.tick_at.load(Ordering::Acquire);
-        let left = end.saturating_sub(now_ns);
-        if end > 0 && left == 0 {
+        (end > 0).then_some(end.saturating_sub(now_ns))
+    }
+
+    /// Ends the interval if it is over. Returns whether it was.
+    pub(crate) fn end_interval(&self, now_ns: u64) -> bool {
+        let over = self.interval_left(now_ns) == Some(0);
+        if over {
             self.tick_at.store(0, Ordering::Release);
         }
-        (end > 0).then_some(left)
+        over
     }
 
     /// Returns whether there is a holder.
@@ -295,15 +300,15 @@ impl History {
         self.note_any(&keeping);
     }
 
-    /// Returns how long it is until readers in other processes are to be looked at again. If that
-    /// is 0, the next time is chosen.
+    /// Returns how long it is until readers in other processes are to be looked at again.
     pub(crate) fn until_look(&self, now_ns: u64) -> u64 {
-        let left = self.look_at.load(Ordering::Acquire).saturating_sub(now_ns);
-        if left == 0 {
-            let next = now_ns.saturating_add(LOOK_INTERVAL_NS);
-            self.look_at.store(next, Ordering::Release);
-        }
-        left
+        self.look_at.load(Ordering::Acquire).saturating_sub(now_ns)
+    }
+
+    /// Chooses when they are looked at next.
+    pub(crate) fn look_again_after(&self, now_ns: u64) {
+        let next = now_ns.saturating_add(LOOK_INTERVAL_NS);
+        self.look_at.store(next, Ordering::Release);
     }
 
     /// Returns the number after which everything that was logged can be read.

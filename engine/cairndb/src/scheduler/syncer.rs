@@ -22,7 +22,7 @@ impl Runner {
 
     /// Runs one task. If there is none, waits with `wait`.
     pub(super) fn syncer_turn(&self, turn: &mut Turn, wait: Wait<'_>) -> Ended {
-        let tick = self.disk.tick();
+        self.disk.tick();
         let state = self.base.versions.lock();
         if state.closing {
             return Ended::Closing;
@@ -48,6 +48,7 @@ impl Runner {
         } else {
             Some(PERSIST_AFTER)
         };
+        let tick = self.disk.until_tick();
         wait(state, limit.into_iter().chain(tick).min());
         Ended::Waited
     }

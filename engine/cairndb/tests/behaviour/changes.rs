@@ -343,3 +343,16 @@ fn a_stream_wakes_its_consumer_and_ends_with_the_database() {
         }
     }
 }
+
+#[test]
+fn a_write_at_the_end_of_an_interval_is_delivered() {
+    let db = threaded().open("/db").unwrap();
+    let often = ChangesOptions::new().sync_interval(Duration::from_millis(2));
+    let mut changes = db.changes(&often).unwrap();
+    for n in 0..200_u32 {
+        // While the sync of the last interval ends.
+        db.put(&n.to_be_bytes(), b"").unwrap();
+        let change = changes.next_within(Duration::from_secs(20)).unwrap();
+        assert!(change.is_some(), "change {n}");
+    }
+}

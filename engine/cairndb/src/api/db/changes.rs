@@ -80,8 +80,9 @@ impl ChangesOptions {
     }
 
     /// Sets how many bytes of log and of values that only changes refer to are kept for the
-    /// consumer at most. Past that, it falls off: it gets `Revoked`, and begins again with a
-    /// snapshot. A lease that exists keeps its limit. Default: 1 GiB.
+    /// consumer at most; what the database itself needs does not count. Past that, it falls off: it
+    /// gets `Revoked`, and begins again with a snapshot. A lease that exists keeps its limit.
+    /// Default: 1 GiB.
     pub fn bytes_max(mut self, bytes: u64) -> ChangesOptions {
         self.wanted.bytes_max = bytes;
         self

@@ -222,6 +222,11 @@ impl FollowerLog<'_> {
                                open the database for writing";
                 return Err(Error::new(ErrorKind::Locked, message));
             }
+            if !self.follower.shared.has_writer()? {
+                let message = "another process has the database open and has not written to it, so \
+                               it records no leases; close it there";
+                return Err(Error::new(ErrorKind::Locked, message));
+            }
             if self.follower.base.is_over(Some(end)) || self.follower.base.stepped() {
                 let message = "the process that writes has not recorded the lease yet; try again";
                 return Err(Error::new(ErrorKind::Locked, message));
