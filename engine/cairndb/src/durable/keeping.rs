@@ -259,7 +259,7 @@ impl Disk {
         self.end_interval();
     }
 
-    /// Returns the time until the next [`Disk::tick`]. Whoever makes it shorter then takes the state
+    /// Returns the time until the next [`Disk::tick`]. A caller that makes it shorter then takes the state
     /// lock and wakes the syncer.
     pub(crate) fn until_tick(&self) -> Option<Duration> {
         let now_ns = self.base.env.now_ns();
