@@ -95,10 +95,11 @@ impl Source for OwnLog {
 
     fn advance(&self, seq: SeqNo, at_once: bool) -> Result<()> {
         self.holder.advance(seq);
-        if self.is_leased() && (at_once || self.history().frees()) {
-            return self.disk.note_leases();
+        match (self.is_leased(), at_once) {
+            (false, _) => Ok(()),
+            (true, true) => self.disk.note_leases(),
+            (true, false) => self.disk.free_acknowledged(),
         }
-        Ok(())
     }
 
     fn has_fallen(&self) -> bool {

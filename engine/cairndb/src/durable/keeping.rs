@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use cairndb_base::{FileNumber, Result, SeqNo};
 use cairndb_env::WritableFile;
+use cairndb_env::sync::MutexGuard;
 use cairndb_format::log::HEADER_BYTES;
 use cairndb_format::manifest::{SegmentRecord, VersionEdit};
 use cairndb_format::name;
@@ -153,18 +154,51 @@ impl Disk {
     /// # Errors
     /// Errors of the manifest.
     pub(crate) fn note_leases(&self) -> Result<()> {
+        let commit = self.lock_for_leases()?;
+        // A pass has decided what is kept, and records the leases as they were then. None begins
+        // while the commit lock is held.
+        let state = self.base.versions.lock();
+        drop(
+            self.base
+                .versions
+                .wait(state, |state| !state.durable.persisting),
+        );
+        self.note_leases_locked(commit)
+    }
+
+    /// Like [`Disk::note_leases`], but leaves it to a pass of the persister that is in progress, or
+    /// to the next one: nobody waits for it.
+    ///
+    /// # Errors
+    /// Same as [`Disk::note_leases`].
+    pub(crate) fn free_acknowledged(&self) -> Result<()> {
+        if !self.log.history.frees() {
+            return Ok(());
+        }
+        let commit = self.lock_for_leases()?;
+        if self.base.versions.lock().durable.persisting {
+            return Ok(());
+        }
+        self.note_leases_locked(commit)
+    }
+
+    fn lock_for_leases(&self) -> Result<MutexGuard<'_, Commit>> {
         self.base.check_writable()?;
-        let mut commit = self.log.lock();
+        let commit = self.log.lock();
         self.base.check_writable()?;
+        Ok(commit)
+    }
+
+    fn note_leases_locked(&self, mut commit: MutexGuard<'_, Commit>) -> Result<()> {
         self.log.ensure_manifest(&mut commit)?;
-        // Passes of the persister decide in the same turn.
         let _turn = self.log.manifests.take_sync_turn()?;
         let change = self.retire(0, 0, &[]);
         let mut edit = VersionEdit::default();
         change.describe(&mut edit);
         self.append_durably(&edit)?;
-        drop(commit);
+        // Before another pass decides.
         self.free_segments(0, change);
+        drop(commit);
         Ok(())
     }
 

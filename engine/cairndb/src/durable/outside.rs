@@ -34,9 +34,7 @@ impl Outside<'_> {
         if history.is_read() {
             let _ = self.disk.sync_written();
         }
-        if history.frees() {
-            let _ = self.disk.note_leases();
-        }
+        let _ = self.disk.free_acknowledged();
         if let Some((ticket, request)) = followers.requested() {
             let served = self
                 .serve(&request)
