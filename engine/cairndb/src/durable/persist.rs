@@ -141,6 +141,8 @@ impl Disk {
         drop(state);
         self.base.versions.notify_changed();
         self.base.versions.notify_work();
+        // Last: it takes the commit lock, whose holder may wait for the end of the pass.
+        self.log.notify_readers();
         result
     }
 
@@ -177,8 +179,6 @@ impl Disk {
                 let mut state = self.base.versions.lock();
                 state.durable.persisting = false;
                 state.durable.persisted = installed;
-                drop(state);
-                self.log.notify_readers();
                 Ok(true)
             }
             Err(error) => {
