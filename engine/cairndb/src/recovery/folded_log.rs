@@ -151,12 +151,17 @@ impl FoundHistory {
         *self = FoundHistory::default();
     }
 
-    /// Returns the history of a database whose tables hold everything up to `last_seq`.
+    /// Returns the history of a database of which nothing follows `last_seq`.
     pub(crate) fn into_history(mut self, last_seq: SeqNo) -> History {
         for lease in &mut self.leases {
             // Its consumer may have seen writes that a crash has lost.
             lease.seq = lease.seq.min(last_seq);
         }
+        self.into_live_history(last_seq)
+    }
+
+    /// Returns the history of a database whose tables hold everything up to `last_seq`.
+    pub(crate) fn into_live_history(mut self, last_seq: SeqNo) -> History {
         for kept in &mut self.kept {
             if kept.last_seq == 0 {
                 kept.last_seq = last_seq;

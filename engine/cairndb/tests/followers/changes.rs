@@ -170,11 +170,17 @@ fn the_writer_records_a_lease_that_a_follower_asks_for() {
     let follower = follow(dir.path());
     let lease = ChangesOptions::new().lease("index").bytes_max(64 << 20);
     let mut changes = follower.changes(&lease).unwrap();
-    assert_eq!(db.leases().unwrap()[0].name, "index");
+    let leases = db.leases().unwrap();
+    assert_eq!((&*leases[0].name, leases[0].place.seq), ("index", 1));
     let mut random = Random::new(3);
     write(&db, &mut random, 200);
     let half = db.place().unwrap();
-    assert!(until(&mut changes, half).len() > 150);
+    assert_eq!(follower.leases().unwrap(), leases);
+    let delivered = until(&mut changes, half);
+    assert!(
+        delivered.len() > 150 && !delivered[0].contains("key: [97]"),
+        "{delivered:?}"
+    );
     changes.acknowledge(half).unwrap();
     write(&db, &mut random, 1_500);
     db.flush().unwrap();

@@ -37,6 +37,7 @@ pub(crate) struct LogState {
 
 impl LogState {
     fn new(folded: &Folded, session: u64, generation: u64) -> LogState {
+        let found = folded.log.found();
         LogState {
             session,
             generation,
@@ -44,7 +45,10 @@ impl LogState {
                 0 => BTreeMap::new(),
                 _ => folded.log.live.clone(),
             },
-            history: folded.log.found().into_history(folded.last_seq),
+            history: match session {
+                0 => found.into_history(folded.last_seq),
+                _ => found.into_live_history(folded.last_seq),
+            },
             lineage: folded.stored.lineage.clone(),
             in_tables: folded.last_seq,
         }
