@@ -33,11 +33,13 @@ pub const DURABLE_WORD: usize = 10;
 
 // Loom tracks each word, so its models have few of them.
 
+/// Word that is 1 once the writer looks for requests.
+pub const SERVES_WORD: usize = 11;
 /// First word of what followers ask of the writer; the models have none.
 pub const REQUEST_AT: usize = 16;
 
 /// First word of the ring of seals.
-const RING_AT: usize = if cfg!(loom) { 11 } else { 64 };
+const RING_AT: usize = if cfg!(loom) { 12 } else { 64 };
 /// Number of words of the ring.
 const RING_WORDS: usize = if cfg!(loom) { 2 } else { 64 };
 /// Number of seals in the ring.

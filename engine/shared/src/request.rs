@@ -5,7 +5,7 @@
 
 use cairndb_base::{Error, Result, SeqNo};
 
-use crate::layout::REQUEST_AT;
+use crate::layout::{REQUEST_AT, SERVES_WORD};
 use crate::log_reader::SharedLog;
 use crate::shared::Shared;
 use crate::sync::{Ordering, fence};
@@ -131,6 +131,16 @@ impl<'s> SharedLog<'s> {
         }))
     }
 
+    /// Announces that requests are looked for.
+    pub fn serve(self) {
+        self.shared.word(SERVES_WORD).store(1, Ordering::Release);
+    }
+
+    /// Returns whether the writer looks for requests.
+    pub fn is_served(self) -> bool {
+        self.shared.load(SERVES_WORD) == 1
+    }
+
     /// Returns a request that was not answered, and its ticket.
     pub fn requested(self) -> Option<(u64, Request)> {
         let ticket = self.shared.load(TICKET);
@@ -202,6 +212,8 @@ mod tests {
         let asked = two.ask(&Request::Drop { name: name.clone() })?;
         assert_eq!(writer.requested().unwrap().1, Request::Drop { name });
         assert_eq!(asked.expect("nobody else asks").answer(), None);
+        writer.serve();
+        assert!(one.is_served());
         Ok(())
     }
 }

@@ -10,8 +10,8 @@ use cairndb_env::{ProcessId, SharedFile};
 use crate::layout::WORDS;
 use crate::layout::{
     DURABLE_WORD, FLOOR_WORD, GENERATION_WORD, LogPosition, MAGIC, MAGIC_WORD, MANIFEST_END_WORD,
-    MANIFEST_WORD, Needs, POSITION_WORD, RING, SEALS_WORD, SESSION_WORD, SLOTS, SlotWords, VERSION,
-    VERSION_WORD, VIEWS, WRITER_WORD, seal_word,
+    MANIFEST_WORD, Needs, POSITION_WORD, RING, SEALS_WORD, SERVES_WORD, SESSION_WORD, SLOTS,
+    SlotWords, VERSION, VERSION_WORD, VIEWS, WRITER_WORD, seal_word,
 };
 use crate::sync::{AtomicU64, Ordering, Words, fence};
 
@@ -207,6 +207,7 @@ impl Shared {
         self.change(|| {
             self.word(FLOOR_WORD).store(floor, Ordering::Relaxed);
             self.word(DURABLE_WORD).store(durable, Ordering::Relaxed);
+            self.word(SERVES_WORD).store(0, Ordering::Relaxed);
             let session = self.word(SESSION_WORD);
             session.store(session.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             self.word(POSITION_WORD).store(0, Ordering::Relaxed);

@@ -246,9 +246,11 @@ impl Followers {
         self.shared.get().is_some()
     }
 
-    /// Returns what a follower asks for, and its ticket.
+    /// Returns what a follower asks for, and its ticket. From the first call on, followers may ask.
     pub(crate) fn requested(&self) -> Option<(u64, Request)> {
-        SharedLog::of(self.shared.get()?).requested()
+        let log = SharedLog::of(self.shared.get()?);
+        log.serve();
+        log.requested()
     }
 
     /// Answers a follower.

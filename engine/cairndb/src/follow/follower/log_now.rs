@@ -18,6 +18,8 @@ use crate::versions::base::nanos;
 
 /// How long a lease is waited for: the writer looks for requests every second.
 const ANSWER: Duration = Duration::from_secs(10);
+/// How long a writer may take to look for requests the first time.
+const BEGUN: Duration = Duration::from_secs(2);
 /// Time between two looks for an answer.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -197,12 +199,10 @@ impl FollowerLog<'_> {
     /// could not record it; `Interrupted`.
     pub(crate) fn ask(self, request: &Request) -> Result<()> {
         let _turn = self.follower.asking.lock();
-        let end = self
-            .follower
-            .base
-            .env
-            .now_ns()
-            .saturating_add(nanos(ANSWER));
+        let now_ns = self.follower.base.env.now_ns();
+        let end = now_ns.saturating_add(nanos(ANSWER));
+        // The threads of a writer begin with its first write.
+        let begun = now_ns.saturating_add(nanos(BEGUN));
         let mut asked = None;
         loop {
             if asked.is_none() {
@@ -226,7 +226,9 @@ impl FollowerLog<'_> {
                                open the database for writing";
                 return Err(Error::new(ErrorKind::Locked, message));
             }
-            if !self.follower.shared.has_writer()? {
+            let shared = &self.follower.shared;
+            let served = shared.has_writer()? && SharedLog::of(shared).is_served();
+            if !served && self.follower.base.is_over(Some(begun)) {
                 let message = "another process has the database open and has not written to it, so \
                                it records no leases; close it there";
                 return Err(Error::new(ErrorKind::Locked, message));
