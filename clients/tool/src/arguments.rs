@@ -2,6 +2,7 @@
 //!
 //! The comments of the fields are the help texts.
 
+pub(crate) mod changes;
 mod common;
 mod elsewhere;
 pub(crate) mod examples;
@@ -87,6 +88,12 @@ pub(crate) enum Command {
     Fork(Fork),
     /// Print the keys whose values differ in two databases, a JSON object a line.
     Diff(Diff),
+    /// Print what was written after a place or for a lease: every batch, whole and in order.
+    Changes(changes::Changes),
+    /// Print the leases, for which the log is kept: name, tab, place.
+    Leases(changes::Leases),
+    /// Drop a lease, so that the log is no longer kept for it.
+    DropLease(changes::DropLease),
     /// Remove the database.
     Destroy(Destroy),
     /// Write all entries, or a range, as one stream with checksums.

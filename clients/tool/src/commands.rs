@@ -1,9 +1,11 @@
 //! The commands, a function each.
 
+mod changes;
 mod copy;
 mod diff;
 mod generate;
 mod keyspaces;
+mod leases;
 mod leveldb;
 mod originals;
 mod read;
@@ -46,6 +48,8 @@ fn left_by_interrupt(command: &Command) -> Option<&'static str> {
         Command::Verify(_) => "nothing was changed",
         Command::Repair(_) => "there is no new database; run it again to begin again",
         Command::Fork(_) => "there is no fork; run it again to begin again",
+        Command::Changes(changes) if changes.lease.is_some() => "run it again to continue",
+        Command::Changes(_) => "`--after` with the last place continues",
         Command::Compact(_) => "what is compacted stays so; run it again to continue",
         Command::Upgrade(_) => "the database is whole; run it again to convert it",
         Command::Load(load) => continues(load.resume.restart),
@@ -92,6 +96,9 @@ fn carry_out(command: &Command) -> Result<()> {
         Command::Compact(arguments) => whole::compact(arguments),
         Command::Fork(arguments) => whole::fork(arguments),
         Command::Diff(arguments) => diff::diff(arguments),
+        Command::Changes(arguments) => changes::changes(arguments),
+        Command::Leases(arguments) => leases::list(arguments),
+        Command::DropLease(arguments) => leases::drop(arguments),
         Command::Destroy(arguments) => whole::destroy(arguments),
         Command::Dump(arguments) => transfer::dump(arguments),
         Command::Load(arguments) => transfer::load(arguments),

@@ -49,6 +49,20 @@ pub(crate) fn open_with(path: &Path, options: &Options) -> Result<Db> {
     opened.map_err(Failure::of(path))
 }
 
+/// Opens a CairnDB database for writing or, while another process does so, to follow it: that one
+/// then records what is asked for.
+pub(crate) fn open_to_change(path: &Path) -> Result<Db> {
+    refuse_other_stores(path)?;
+    let opened = watched("opening", || options_for(path).open(path));
+    let opened = match opened {
+        Err(error) if error.kind() == ErrorKind::Locked => {
+            watched("opening", || options_for(path).follow().open(path))
+        }
+        opened => opened,
+    };
+    opened.map_err(Failure::of(path))
+}
+
 /// Fails if the database at `path` is LevelDB's. RocksDB's are refused by the open itself.
 pub(crate) fn refuse_other_stores(path: &Path) -> Result<()> {
     if leveldb_at(path).is_none() {

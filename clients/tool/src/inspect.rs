@@ -21,6 +21,7 @@ use std::path::Path;
 use crate::failure::{Failure, Result, Store};
 use printer::Printer;
 pub(crate) use printer::Style;
+pub(crate) use row::Row;
 use source::InspectedDir;
 
 /// What is printed of a database.

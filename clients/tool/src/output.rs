@@ -71,6 +71,18 @@ impl Output {
         Ok(())
     }
 
+    /// Writes what is in the buffer.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.sink.flush()?;
+        self.page = self.page.map(|(_, page)| (0, page));
+        Ok(())
+    }
+
+    /// Fails if nobody reads stdout any more.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.sink.check()
+    }
+
     /// Writes what is left in the buffer.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.sink.flush()

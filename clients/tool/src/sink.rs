@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use crate::failure::{Failure, Result};
 
 /// Length at which the buffer is written: as much as a pipe holds by default on Linux.
@@ -77,6 +79,17 @@ impl Sink {
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_BYTES_MAX);
         written.map_err(|error| self.failure(&error))
+    }
+
+    /// Fails if the output is a pipe or socket whose reader has gone.
+    pub(crate) fn check(&self) -> Result<()> {
+        let mut polled = [PollFd::new(&self.file, PollFlags::empty())];
+        // An error is met again by the next write.
+        let ready = poll(&mut polled, Some(&Timespec::default())).unwrap_or(0);
+        if ready > 0 && polled[0].revents().intersects(PollFlags::ERR) {
+            return Err(Failure::closed());
+        }
+        Ok(())
     }
 
     /// Writes the buffer and syncs the file. Returns its length.

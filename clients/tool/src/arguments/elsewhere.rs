@@ -13,7 +13,8 @@ rm del remove unset: `delete` deletes keys, and `destroy` a database
 drop erase clear: `destroy` removes a database
 new create init open: `put --create` creates a database
 backup snapshot clone branch: `fork` makes a database that shares files
-compare changes: `diff` prints the keys whose values differ
+feed cdc tail follow: `changes` prints what is written, as it is written
+compare: `diff` prints the keys whose values differ
 restore undump: `load` reads the stream of `dump`
 check fsck validate scrub: `verify` reads everything and checks it
 recover fix: `repair` writes what is intact into a new database

@@ -10,7 +10,7 @@ use crate::json;
 use crate::terminal::{shortened, width};
 
 /// First fields that need no label: the name of the thing itself.
-const NAMES: [&str; 3] = ["file", "name", "number"];
+const NAMES: [&str; 4] = ["file", "name", "number", "place"];
 
 /// The value of a field.
 #[derive(Clone, Debug)]
@@ -22,14 +22,14 @@ enum Field<'a> {
 
 /// One row.
 #[derive(Clone, Debug)]
-pub(super) struct Row<'a> {
+pub(crate) struct Row<'a> {
     kind: &'static str,
     fields: Vec<(&'static str, Field<'a>)>,
 }
 
 impl<'a> Row<'a> {
     /// Returns a row of this kind, which is the field `type` in JSON.
-    pub(super) fn new(kind: &'static str) -> Row<'a> {
+    pub(crate) fn new(kind: &'static str) -> Row<'a> {
         Row {
             kind,
             fields: Vec::new(),
@@ -37,25 +37,25 @@ impl<'a> Row<'a> {
     }
 
     /// Adds a number.
-    pub(super) fn number(mut self, name: &'static str, number: u64) -> Row<'a> {
+    pub(crate) fn number(mut self, name: &'static str, number: u64) -> Row<'a> {
         self.fields.push((name, Field::Number(number)));
         self
     }
 
     /// Adds a text that cannot control a terminal.
-    pub(super) fn text(mut self, name: &'static str, text: impl Into<Cow<'a, str>>) -> Row<'a> {
+    pub(crate) fn text(mut self, name: &'static str, text: impl Into<Cow<'a, str>>) -> Row<'a> {
         self.fields.push((name, Field::Text(text.into())));
         self
     }
 
     /// Adds a key or another string of bytes.
-    pub(super) fn bytes(mut self, name: &'static str, bytes: &'a [u8]) -> Row<'a> {
+    pub(crate) fn bytes(mut self, name: &'static str, bytes: &'a [u8]) -> Row<'a> {
         self.fields.push((name, Field::Bytes(bytes)));
         self
     }
 
     /// Appends the row as a JSON object.
-    pub(super) fn append_json(&self, coding: Coding, out: &mut Vec<u8>) {
+    pub(crate) fn append_json(&self, coding: Coding, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"type\":");
         json::write_text(self.kind, out);
         for (name, field) in &self.fields {
@@ -72,7 +72,7 @@ impl<'a> Row<'a> {
     }
 
     /// Returns the row as lines of at most `columns`, or as one line.
-    pub(super) fn lines(
+    pub(crate) fn lines(
         &self,
         coding: Coding,
         indent: usize,

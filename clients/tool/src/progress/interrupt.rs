@@ -1,4 +1,4 @@
-//! Ctrl-C during a long command, which then stops where it leaves nothing half-made.
+//! Ctrl-C, or SIGTERM, during a long command, which then stops where it leaves nothing half-made.
 //!
 //! The handler sets a flag that the loops check. Every other command is ended by the signal itself,
 //! and so is a long one by the second Ctrl-C, in case it waits for something.
@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::failure::{Failure, Result};
@@ -14,9 +14,11 @@ use crate::failure::{Failure, Result};
 /// Whether the next Ctrl-C ends the process.
 static ENDS: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let ends = Arc::new(AtomicBool::new(true));
-    // The actions run in this order. Without them, every Ctrl-C ends the process.
-    let _ = flag::register_conditional_default(SIGINT, Arc::clone(&ends));
-    let _ = flag::register(SIGINT, Arc::clone(&ends));
+    for signal in [SIGINT, SIGTERM] {
+        // The actions run in this order. Without them, every signal ends the process.
+        let _ = flag::register_conditional_default(signal, Arc::clone(&ends));
+        let _ = flag::register(signal, Arc::clone(&ends));
+    }
     ends
 });
 
