@@ -11,17 +11,17 @@
  * for a key or value of length 0, and to every function that destroys or frees an object that is
  * not a handle.
  *
- * HANDLES. Databases, keyspaces, iterators, comparisons, snapshots and batches are handles:
- * numbers, not addresses. Each call checks them. NULL, a handle that was destroyed already, a
- * handle of another kind, any handle after its database was closed, and a handle of the parent
- * process are errors, never undefined. All other objects are addresses and must be live. A
+ * HANDLES. Databases, keyspaces, iterators, comparisons, feeds of changes, snapshots and batches
+ * are handles: numbers, not addresses. Each call checks them. NULL, a handle that was destroyed
+ * already, a handle of another kind, any handle after its database was closed, and a handle of the
+ * parent process are errors, never undefined. All other objects are addresses and must be live. A
  * cairndb_db is the same as a leveldb_t, a cairndb_iter as a leveldb_iterator_t, a cairndb_snapshot
  * as a leveldb_snapshot_t, and a cairndb_batch as a leveldb_writebatch_t: a cast turns one into the
  * other.
  *
  * THREADS. All threads may use one database, keyspace or snapshot at the same time. An iterator, a
- * comparison and a batch are used by one thread at a time; using one from a callback of its own
- * call is an error. Values and errors may be passed from thread to thread.
+ * comparison, a feed and a batch are used by one thread at a time; using one from a callback of its
+ * own call is an error. Values and errors may be passed from thread to thread.
  *
  * CALLBACKS. Functions that a program passes must return: an exception must not leave them, nor
  * longjmp. They are called by any thread, also by several at once. */
@@ -216,6 +216,52 @@
 #define CAIRNDB_WRITE_DELETE_RANGE 4
 
 /**
+ * A batch or a single write, whole.
+ */
+#define CAIRNDB_CHANGE_BATCH 1
+
+/**
+ * Writes at `CAIRNDB_DURABILITY_NONE`. What they wrote is not known.
+ */
+#define CAIRNDB_CHANGE_UNLOGGED 2
+
+/**
+ * A keyspace was created.
+ */
+#define CAIRNDB_CHANGE_KEYSPACE_CREATED 3
+
+/**
+ * A keyspace was dropped, with all its entries.
+ */
+#define CAIRNDB_CHANGE_KEYSPACE_DROPPED 4
+
+/**
+ * Sets the key to the value.
+ */
+#define CAIRNDB_OPERATION_PUT 1
+
+/**
+ * Removes the key. There is no value.
+ */
+#define CAIRNDB_OPERATION_DELETE 2
+
+/**
+ * Adds the value to the key, as an operand of the merge operator.
+ */
+#define CAIRNDB_OPERATION_MERGE 3
+
+/**
+ * Removes the keys from the key up to, but not including, the value; to the last key if that is
+ * NULL.
+ */
+#define CAIRNDB_OPERATION_DELETE_RANGE 4
+
+/**
+ * The time of a change whose time is not known.
+ */
+#define CAIRNDB_NO_TIME UINT64_MAX
+
+/**
  * LevelDB's files are linked into leveldb-original/.
  */
 #define CAIRNDB_UPGRADE_LINKING 1
@@ -276,6 +322,18 @@ typedef struct cairndb_batch cairndb_batch;
  * Collects the result of a merge operator.
  */
 typedef struct cairndb_buffer cairndb_buffer;
+
+/**
+ * The handle of a feed of changes. Destroy it with `cairndb_changes_destroy`.
+ */
+typedef struct cairndb_changes cairndb_changes;
+
+/**
+ * Where a feed of changes begins, and what is kept for it. Setters do nothing for NULL; a wrong
+ * value is reported by the function that the options are passed to. Destroy them with
+ * `cairndb_changes_options_destroy`.
+ */
+typedef struct cairndb_changes_options cairndb_changes_options;
 
 /**
  * An order of keys. Destroy it with `cairndb_comparator_destroy`; options and databases keep it.
@@ -525,6 +583,86 @@ typedef struct {
 } cairndb_difference;
 
 /**
+ * What happened in a change: one of `CAIRNDB_CHANGE_*`. Later versions may add some.
+ */
+typedef uint32_t cairndb_change_kind;
+
+/**
+ * What an entry of a batch does: one of `CAIRNDB_OPERATION_*`. Later versions may add some.
+ */
+typedef uint32_t cairndb_operation;
+
+/**
+ * One entry of a batch that was written.
+ */
+typedef struct {
+    /**
+     * What it does.
+     */
+    cairndb_operation operation;
+    /**
+     * Name of the keyspace; NULL for the default one.
+     */
+    const char *keyspace;
+    /**
+     * Address of the key.
+     */
+    const char *key;
+    /**
+     * Length of the key.
+     */
+    size_t key_len;
+    /**
+     * Address of the value, as the operation says; not NULL for an empty one.
+     */
+    const char *value;
+    /**
+     * Length of the value.
+     */
+    size_t value_len;
+} cairndb_changed_entry;
+
+/**
+ * One change.
+ */
+typedef struct {
+    /**
+     * What happened.
+     */
+    cairndb_change_kind kind;
+    /**
+     * `CAIRNDB_DURABILITY_SYNC` if no loss of power takes the change back, otherwise
+     * `CAIRNDB_DURABILITY_OS`.
+     */
+    cairndb_durability durability;
+    /**
+     * Time of the write to within 100 ms: milliseconds since the beginning of 1970 in UTC.
+     * `CAIRNDB_NO_TIME` if nobody needed the changes then.
+     */
+    uint64_t time_ms;
+    /**
+     * The place after the change, as text of the form INCARNATION-NUMBER.
+     */
+    const char *place;
+    /**
+     * Name of the keyspace that was created or dropped; otherwise NULL.
+     */
+    const char *keyspace;
+    /**
+     * The entries of a batch, in the order in which they were written; otherwise NULL.
+     */
+    const cairndb_changed_entry *entries;
+    /**
+     * Number of these entries.
+     */
+    size_t entry_count;
+    /**
+     * Number of entries that were not logged; otherwise 0.
+     */
+    uint64_t unlogged;
+} cairndb_change;
+
+/**
  * What `cairndb_verify` has read and found correct.
  */
 typedef struct {
@@ -727,6 +865,26 @@ uint64_t cairndb_error_offset(const cairndb_error *error);
 void cairndb_error_destroy(cairndb_error *error);
 
 /**
+ * Appends bytes to the result of a merge operator. Only for use in its functions.
+ */
+void cairndb_buffer_append(cairndb_buffer *buffer, const char *data, size_t len);
+
+/**
+ * Returns the bytes of a value, which live as long as it does. NULL for NULL.
+ */
+const char *cairndb_value_data(const cairndb_value *value);
+
+/**
+ * Returns the length of a value. 0 for NULL.
+ */
+size_t cairndb_value_len(const cairndb_value *value);
+
+/**
+ * Destroys a value; NULL is allowed.
+ */
+void cairndb_value_destroy(cairndb_value *value);
+
+/**
  * Returns an order of keys.
  *
  * `compare` returns a negative number, 0 or a positive one, as memcmp does; the order must be
@@ -751,26 +909,6 @@ cairndb_comparator *cairndb_comparator_create(void *state,
  * Destroys a comparator; NULL is allowed.
  */
 void cairndb_comparator_destroy(cairndb_comparator *comparator);
-
-/**
- * Appends bytes to the result of a merge operator. Only for use in its functions.
- */
-void cairndb_buffer_append(cairndb_buffer *buffer, const char *data, size_t len);
-
-/**
- * Returns the bytes of a value, which live as long as it does. NULL for NULL.
- */
-const char *cairndb_value_data(const cairndb_value *value);
-
-/**
- * Returns the length of a value. 0 for NULL.
- */
-size_t cairndb_value_len(const cairndb_value *value);
-
-/**
- * Destroys a value; NULL is allowed.
- */
-void cairndb_value_destroy(cairndb_value *value);
 
 /**
  * Returns a merge operator.
@@ -1674,6 +1812,131 @@ cairndb_error *cairndb_batch_merge_in(cairndb_batch *batch,
                                       size_t operand_len);
 
 /**
+ * Returns the defaults: changes from now on, once they are durable.
+ */
+cairndb_changes_options *cairndb_changes_options_create(void);
+
+/**
+ * Destroys options; NULL is allowed. Feeds keep what they were created with.
+ */
+void cairndb_changes_options_destroy(cairndb_changes_options *options);
+
+/**
+ * Begins after `place`, the text that an earlier change had. Default: what the lease has not
+ * acknowledged or, without a lease, now.
+ */
+void cairndb_changes_options_set_after(cairndb_changes_options *options, const char *place);
+
+/**
+ * Keeps the log under a name, 1 to 255 bytes, from what was acknowledged on
+ * (`cairndb_changes_acknowledge`), also while the database is closed. Default: the log is kept as
+ * long as the feed lives.
+ */
+void cairndb_changes_options_set_lease(cairndb_changes_options *options, const char *name);
+
+/**
+ * Sets how many bytes of log, and of values that only changes refer to, are kept at most: 1 GiB by
+ * default. Past that the consumer falls off: it gets `REVOKED`. A lease that exists keeps its
+ * limit.
+ */
+void cairndb_changes_options_set_bytes_max(cairndb_changes_options *options, uint64_t bytes);
+
+/**
+ * Sets when a change is delivered: with `CAIRNDB_DURABILITY_SYNC`, the default, once no loss of
+ * power takes it back; with `CAIRNDB_DURABILITY_OS` as soon as readers see it.
+ */
+void cairndb_changes_options_set_durability(cairndb_changes_options *options,
+                                            cairndb_durability durability);
+
+/**
+ * Sets the interval at which the log is synced while the feed lives: 100 ms by default, which is
+ * also the longest.
+ */
+void cairndb_changes_options_set_sync_interval(cairndb_changes_options *options,
+                                               uint64_t interval_ms);
+
+/**
+ * Opens a feed of changes and stores its handle in `*changes`: every batch, whole and in order,
+ * the ranges that were deleted, and the keyspaces that were created and dropped. NULL options
+ * stand for the defaults. While a feed lives, the log is synced at most 100 ms after a write.
+ *
+ * Errors: `REVOKED` if changes after the place are gone, or writes before it were lost in a crash;
+ * `INVALID_ARGUMENT` if the place is of another database, or for an impossible option;
+ * `READ_ONLY`; those of `cairndb_sync`.
+ */
+cairndb_error *cairndb_changes_create(cairndb_db *db,
+                                      const cairndb_changes_options *options,
+                                      cairndb_changes **changes);
+
+/**
+ * Takes a snapshot, and opens a feed of what follows it. A lease of the options begins again at
+ * the snapshot, and a place is ignored. Flushes, so that the snapshot shows only what is durable.
+ *
+ * Errors: those of `cairndb_flush`; `INVALID_ARGUMENT` for an impossible option.
+ */
+cairndb_error *cairndb_snapshot_and_changes(cairndb_db *db,
+                                            const cairndb_changes_options *options,
+                                            cairndb_snapshot **snapshot,
+                                            cairndb_changes **changes);
+
+/**
+ * Stores the next change in `*change`, and in `*found` whether there is one. Waits for it, but
+ * `limit_ms` milliseconds at most: not at all for 0, without a limit for `UINT64_MAX`. The
+ * addresses are valid until the next `cairndb_changes_next` with this handle, or until it is
+ * destroyed.
+ *
+ * Errors: `REVOKED` if the consumer fell off; `CORRUPTION`, `IO`, `POISONED`; `CLOSED` also if the
+ * database is closed meanwhile; `INTERRUPTED` by the watcher of `cairndb_watch`.
+ */
+cairndb_error *cairndb_changes_next(cairndb_changes *changes,
+                                    uint64_t limit_ms,
+                                    cairndb_change *change,
+                                    bool *found);
+
+/**
+ * Stores the place after the last change in `*place`, as a string that the caller frees with
+ * `free`.
+ */
+cairndb_error *cairndb_changes_place(cairndb_changes *changes, char **place);
+
+/**
+ * Records that what was made of the changes up to `place` is stored: the lease keeps only what
+ * follows. Without a lease, each change is done with when the next one is asked for. The lease is
+ * durable after some time, so store the place as well, with what was made of the changes. Costs a
+ * sync if log is freed, otherwise nothing.
+ *
+ * Errors: `INVALID_ARGUMENT`, `REVOKED` for a place that was not delivered; those of
+ * `cairndb_flush`.
+ */
+cairndb_error *cairndb_changes_acknowledge(cairndb_changes *changes, const char *place);
+
+/**
+ * Destroys a feed, also after its database was closed. A lease stays.
+ */
+cairndb_error *cairndb_changes_destroy(cairndb_changes *changes);
+
+/**
+ * Stores in `*place` the place of everything written so far, after which `cairndb_changes_create`
+ * delivers what follows, as a string that the caller frees with `free`. Syncs the log.
+ */
+cairndb_error *cairndb_place(cairndb_db *db, char **place);
+
+/**
+ * Calls `take` for each lease: with its name, the place up to which its consumer has acknowledged,
+ * and whether its limit was exceeded, so that nothing is kept for it any more. The strings live
+ * during the call.
+ */
+cairndb_error *cairndb_lease_list(const cairndb_db *db, void *state, void (*take)(void *state,
+                                                                                  const char *name,
+                                                                                  const char *place,
+                                                                                  bool fell_off));
+
+/**
+ * Drops a lease, and frees what was kept for it. `NOT_FOUND` if there is none with this name.
+ */
+cairndb_error *cairndb_lease_drop(cairndb_db *db, const char *name);
+
+/**
  * Stores the property `name` in `*value`, as a string that the caller frees with `free`, or NULL
  * if there is none of this name.
  *
@@ -1795,10 +2058,11 @@ char *cairndb_repair_report_json(const cairndb_repair_report *report);
  *
  * Watched are `cairndb_open` (which may replay a log or convert a database of LevelDB),
  * `..._flush`, `..._compact_range`, `..._wait_idle`, `..._fork`, `..._snapshot_fork`,
- * `..._checkpoint`, `..._diff_next`, `..._verify`, `..._repair` and `..._leveldb_upgrade`, as well
- * as `leveldb_open`, `leveldb_compact_range` and `leveldb_repair_db`. The text of their error
- * begins with "IO error: interrupted"; without an `errptr` it is left to `cairndb_last_error`.
- * Other functions, such as a close, are never stopped.
+ * `..._checkpoint`, `..._diff_next`, `..._changes_next`, `..._verify`, `..._repair` and
+ * `..._leveldb_upgrade`, as well as `leveldb_open`, `leveldb_compact_range` and
+ * `leveldb_repair_db`. The text of their error begins with "IO error: interrupted"; without an
+ * `errptr` it is left to `cairndb_last_error`. Other functions, such as a close, are never
+ * stopped.
  *
  * `watcher` must be quick. It may read the database, but must not write to it or close it: that
  * may wait for the function that it watches. A `cairndb_watch` in `call` replaces this one until

@@ -10,6 +10,7 @@ use std::ffi::{CStr, CString, OsStr, c_char};
 use std::ops::Bound;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::ptr::null;
 
 use cairndb::{Error, Result};
 
@@ -31,6 +32,11 @@ pub(crate) unsafe fn bytes<'a, T>(start: *const T, len: usize) -> Result<&'a [u8
     }
     // SAFETY: guaranteed by the caller; the length was checked.
     Ok(unsafe { std::slice::from_raw_parts(start.cast(), len) })
+}
+
+/// Returns the address and the length of bytes for the caller: NULL for none, not for no bytes.
+pub(crate) fn parts_of(bytes: Option<&[u8]>) -> (*const c_char, usize) {
+    bytes.map_or((null(), 0), |bytes| (bytes.as_ptr().cast(), bytes.len()))
 }
 
 /// A range of keys.

@@ -12,8 +12,6 @@ pub mod handles;
 
 pub mod order;
 
-pub mod buffer;
-
 pub mod merge_operator;
 
 pub mod options;
@@ -27,6 +25,8 @@ pub mod batch;
 pub mod iter;
 
 pub mod keyspace;
+
+pub mod changes;
 
 pub mod figures;
 

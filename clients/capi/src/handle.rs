@@ -1,5 +1,5 @@
 //! Handles: what a C program holds for a database, a keyspace, an iterator, a comparison,
-//! a snapshot or a batch.
+//! a feed of changes, a snapshot or a batch.
 //!
 //! A handle is not an address. It is a number: the index of a slot, the generation of that slot,
 //! and the kind of object. The slot holds its current generation, and every call compares the two,
@@ -57,6 +57,7 @@ pub(crate) enum HandleKind {
     Batch = 4,
     Keyspace = 5,
     Comparison = 6,
+    Feed = 7,
 }
 
 impl HandleKind {
@@ -68,6 +69,7 @@ impl HandleKind {
             HandleKind::Batch => "batch",
             HandleKind::Keyspace => "keyspace",
             HandleKind::Comparison => "comparison",
+            HandleKind::Feed => "feed of changes",
         }
     }
 
@@ -75,7 +77,10 @@ impl HandleKind {
     fn end(self) -> &'static str {
         match self {
             HandleKind::Database | HandleKind::Keyspace => "closed",
-            HandleKind::Iterator | HandleKind::Batch | HandleKind::Comparison => "destroyed",
+            HandleKind::Iterator
+            | HandleKind::Batch
+            | HandleKind::Comparison
+            | HandleKind::Feed => "destroyed",
             HandleKind::Snapshot => "released",
         }
     }

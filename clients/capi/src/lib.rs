@@ -15,14 +15,14 @@
 //!
 //! Invariants:
 //! 1. No panic crosses the boundary: it becomes an error and poisons the handle.
-//! 2. A database, keyspace, iterator, comparison, snapshot or batch is never reached through a
-//!    pointer of the caller, but through a slot and a generation, so that a wrong handle is an
+//! 2. A database, keyspace, iterator, comparison, feed, snapshot or batch is never reached through
+//!    a pointer of the caller, but through a slot and a generation, so that a wrong handle is an
 //!    error.
 //! 3. Memory that a caller frees comes from `malloc`.
 //!
 //! Threads: databases, keyspaces and snapshots may be used by all threads at once; an iterator,
-//! a comparison or a batch by one at a time. Everything else is the caller's to synchronise, as in
-//! LevelDB.
+//! a comparison, a feed or a batch by one at a time. Everything else is the caller's to
+//! synchronise, as in LevelDB.
 
 #![allow(
     unsafe_code,

@@ -7,9 +7,9 @@ use std::ptr::null_mut;
 use cairndb::{Error, Keyspace, Result, Snapshot, Value};
 
 use crate::bytes::bytes;
-use crate::face::buffer::cairndb_value;
 use crate::face::error::{cairndb_error, give_error, no_place, outcome, outcome_in};
 use crate::face::handles::cairndb_snapshot;
+use crate::face::handles::cairndb_value;
 use crate::handle::{Handle, with_shared};
 use crate::leveldb::database::read_value;
 use crate::leveldb::objects::give;

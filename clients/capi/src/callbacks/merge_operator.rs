@@ -8,7 +8,7 @@ use cairndb::{Error, MergeOperator, Result};
 
 use crate::bytes::text;
 use crate::callbacks::CallbackState;
-use crate::face::buffer::cairndb_buffer;
+use crate::face::handles::cairndb_buffer;
 
 type Merge = unsafe extern "C" fn(
     *mut c_void,

@@ -128,6 +128,29 @@ pub(crate) unsafe fn outcome_in<T>(
     error
 }
 
+/// Makes a step, stores what it is at in `*place`, and in `*found` whether there is anything.
+/// Returns the error.
+///
+/// # Safety
+/// Each must be NULL, which is an error, or writable.
+pub(crate) unsafe fn step_in<T>(
+    place: *mut T,
+    found: *mut bool,
+    step: impl FnOnce() -> Result<Option<T>>,
+) -> *mut cairndb_error {
+    let stepped = if place.is_null() || found.is_null() {
+        Err(no_place())
+    } else {
+        step()
+    };
+    let is_found = stepped.map(|stepped| {
+        // SAFETY: guaranteed by the caller.
+        stepped.map(|stepped| unsafe { place.write(stepped) })
+    });
+    // SAFETY: guaranteed by the caller.
+    unsafe { outcome_in(found, false, is_found.map(|stored| stored.is_some())) }
+}
+
 /// Returns the error for a NULL address where a result is to be stored.
 #[cold]
 pub(crate) fn no_place() -> Error {

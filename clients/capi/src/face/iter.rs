@@ -7,8 +7,8 @@ use std::ptr::{null, null_mut};
 
 use cairndb::{Cursor, Error, Result};
 
-use crate::bytes::{bytes, c_string};
-use crate::face::error::{cairndb_error, give_error, no_place, outcome, outcome_in};
+use crate::bytes::{bytes, c_string, parts_of};
+use crate::face::error::{cairndb_error, give_error, no_place, outcome, outcome_in, step_in};
 use crate::face::handles::{cairndb_db, cairndb_diff, cairndb_iter, cairndb_snapshot};
 use crate::handle::{Handle, destroy, entry_of, insert, with_exclusive, with_shared};
 use crate::leveldb::iterator::{create, entry, step, step_many, step_on, store_len};
@@ -366,34 +366,28 @@ pub unsafe extern "C" fn cairndb_diff_next(
     difference: *mut cairndb_difference,
     found: *mut bool,
 ) -> *mut cairndb_error {
-    if difference.is_null() {
-        return give_error(&no_place());
-    }
-    let stepped = with_exclusive(Handle::of(diff), |_, it: &mut Comparison| {
+    let step = |it: &mut Comparison| {
         it.at = it.diff.next().transpose()?;
         let Some(at) = &it.at else {
             return Ok(None);
         };
         it.keyspace = at.keyspace.as_deref().map(c_string);
-        let start =
-            |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or(null(), |it| it.as_ptr().cast());
-        let len = |bytes: &Option<Vec<u8>>| bytes.as_ref().map_or(0, Vec::len);
+        let (key, key_len) = parts_of(Some(&at.key));
+        let (before, before_len) = parts_of(at.before.as_deref());
+        let (after, after_len) = parts_of(at.after.as_deref());
         Ok(Some(cairndb_difference {
             keyspace: it.keyspace.as_ref().map_or(null(), |name| name.as_ptr()),
-            key: at.key.as_ptr().cast(),
-            key_len: at.key.len(),
-            before: start(&at.before),
-            before_len: len(&at.before),
-            after: start(&at.after),
-            after_len: len(&at.after),
+            key,
+            key_len,
+            before,
+            before_len,
+            after,
+            after_len,
         }))
-    });
-    let is_found = stepped.map(|stepped| {
-        // SAFETY: the header requires the address of a difference.
-        stepped.map(|stepped| unsafe { difference.write(stepped) })
-    });
-    // SAFETY: the header requires NULL or the address of a truth value.
-    unsafe { outcome_in(found, false, is_found.map(|stored| stored.is_some())) }
+    };
+    let step = || with_exclusive(Handle::of(diff), |_, it| step(it));
+    // SAFETY: the header requires NULL or the addresses of a difference and a truth value.
+    unsafe { step_in(difference, found, step) }
 }
 
 /// Destroys a comparison, also after its databases were closed.

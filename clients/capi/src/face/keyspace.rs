@@ -6,9 +6,9 @@ use std::ptr::null_mut;
 use cairndb::{Keyspace, KeyspaceOptions, Result};
 
 use crate::bytes::{bytes, c_string, range, text};
-use crate::face::buffer::cairndb_value;
 use crate::face::database::{with, with_keys, write_options};
 use crate::face::error::{cairndb_error, outcome, outcome_in};
+use crate::face::handles::cairndb_value;
 use crate::face::handles::{
     cairndb_batch, cairndb_db, cairndb_iter, cairndb_keyspace, cairndb_snapshot,
 };

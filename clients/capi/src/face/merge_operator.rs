@@ -9,7 +9,7 @@ use cairndb::{Add, Append, Max, MergeOperator};
 use crate::boundary::keep;
 use crate::callbacks::CallbackState;
 use crate::callbacks::merge_operator::CallerOperator;
-use crate::face::buffer::cairndb_buffer;
+use crate::face::handles::cairndb_buffer;
 use crate::leveldb::objects::{give, take_back};
 
 /// Folds merge operands. Destroy it with `cairndb_merge_operator_destroy`; options and databases

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use cairndb::Db;
 
-use crate::face::buffer::cairndb_value;
 use crate::face::database::with;
 use crate::face::error::{cairndb_error, outcome, outcome_in};
+use crate::face::handles::cairndb_value;
 use crate::face::handles::{cairndb_db, cairndb_snapshot};
 use crate::handle::{Handle, destroy, insert, with_shared};
 use crate::objects::{Database, SnapshotOf};

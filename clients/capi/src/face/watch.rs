@@ -22,10 +22,11 @@ use crate::face::error::{cairndb_error, give_error};
 ///
 /// Watched are `cairndb_open` (which may replay a log or convert a database of LevelDB),
 /// `..._flush`, `..._compact_range`, `..._wait_idle`, `..._fork`, `..._snapshot_fork`,
-/// `..._checkpoint`, `..._diff_next`, `..._verify`, `..._repair` and `..._leveldb_upgrade`, as well
-/// as `leveldb_open`, `leveldb_compact_range` and `leveldb_repair_db`. The text of their error
-/// begins with "IO error: interrupted"; without an `errptr` it is left to `cairndb_last_error`.
-/// Other functions, such as a close, are never stopped.
+/// `..._checkpoint`, `..._diff_next`, `..._changes_next`, `..._verify`, `..._repair` and
+/// `..._leveldb_upgrade`, as well as `leveldb_open`, `leveldb_compact_range` and
+/// `leveldb_repair_db`. The text of their error begins with "IO error: interrupted"; without an
+/// `errptr` it is left to `cairndb_last_error`. Other functions, such as a close, are never
+/// stopped.
 ///
 /// `watcher` must be quick. It may read the database, but must not write to it or close it: that
 /// may wait for the function that it watches. A `cairndb_watch` in `call` replaces this one until

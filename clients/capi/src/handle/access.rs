@@ -164,7 +164,9 @@ pub(crate) fn destroy<T: Object + 'static>(handle: Handle) -> Result<()> {
             retired::retire(handle, object);
         }
         // Nobody uses it: it was not marked `BUSY`.
-        HandleKind::Iterator | HandleKind::Batch | HandleKind::Comparison => drop(object),
+        HandleKind::Iterator | HandleKind::Batch | HandleKind::Comparison | HandleKind::Feed => {
+            drop(object);
+        }
     };
     catch_unwind(AssertUnwindSafe(free)).map_err(|panic| panicked(T::KIND, &*panic))
 }

@@ -66,6 +66,11 @@ fn forks_share_files_and_comparisons_find_what_differs() {
 }
 
 #[test]
+fn changes_are_delivered_and_leases_keep_them() {
+    passes("changes.c", SANITIZED);
+}
+
+#[test]
 fn processes_follow_a_writer_and_either_may_be_killed() {
     passes("follow.c", SANITIZED);
 }
