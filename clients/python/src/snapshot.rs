@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 
 use crate::arguments::PathArgument;
-use crate::boundary::{Report, detached, watched};
+use crate::boundary::{Report, detached};
 use crate::reader::{Moment, Reader};
-use crate::store::{ForkCounts, counts};
+use crate::store::{ForkCounts, fork};
 
 /// The reads of a snapshot. `cairndb.Snapshot` derives from it.
 #[pyclass(frozen, subclass, extends = Reader, name = "Snapshot", module = "cairndb._cairndb")]
@@ -44,7 +44,7 @@ impl SnapshotReader {
         progress: Option<Report>,
     ) -> PyResult<ForkCounts> {
         let snapshot = slf.as_super().get().snapshot(slf.py())?;
-        watched(slf.py(), progress, || snapshot.fork(&path.0).map(counts))
+        fork(slf.py(), progress, || snapshot.fork(&path.0))
     }
 
     /// Releases the snapshot. Closing again does nothing.

@@ -52,13 +52,14 @@ fn call_watched<T: Send>(
 /// The numbers of a `cairndb.ForkReport`.
 pub(crate) type ForkCounts = (u64, u64, u64, u64);
 
-pub(crate) fn counts(report: ForkReport) -> ForkCounts {
-    (
-        report.shared,
-        report.cloned,
-        report.copied,
-        report.copied_bytes,
-    )
+/// Makes a fork, which may take long.
+pub(crate) fn fork(
+    py: Python<'_>,
+    progress: Option<Report>,
+    fork: impl FnOnce() -> Result<ForkReport> + Send,
+) -> PyResult<ForkCounts> {
+    let made = watched(py, progress, fork)?;
+    Ok((made.shared, made.cloned, made.copied, made.copied_bytes))
 }
 
 /// Makes a call as [`call`] does, but fails if the database was closed.
@@ -275,7 +276,8 @@ impl Store {
         path: PathArgument,
         progress: Option<Report>,
     ) -> PyResult<ForkCounts> {
-        call_watched(slf, progress, |db| db.fork(&path.0).map(counts))
+        let handle = &**handle_of(slf);
+        fork(slf.py(), progress, || handle.db()?.fork(&path.0))
     }
 
     /// Makes a fork of the database at `path`, as `fork` does. Returns nothing.
