@@ -66,6 +66,8 @@ mod _cairndb {
     #[pymodule_export]
     use crate::scan::Scan;
     #[pymodule_export]
+    use crate::scan::changes::Feed;
+    #[pymodule_export]
     use crate::scan::diff::Differences;
     #[pymodule_export]
     use crate::snapshot::SnapshotReader;

@@ -7,6 +7,7 @@
 //! Threads may share an iterator: each entry goes to one of them.
 
 mod bounds;
+pub(crate) mod changes;
 mod chunk;
 pub(crate) mod diff;
 mod pairs;
@@ -15,6 +16,7 @@ mod within;
 
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cairndb::{Cursor, Error, ErrorKind, Result};
 use pyo3::prelude::*;
@@ -35,6 +37,8 @@ const ENTRIES_FIRST: usize = 32;
 const ENTRIES_MAX: usize = 2048;
 /// Bytes after which a chunk ends. It may exceed them by one entry.
 const BYTES_MAX: usize = 256 << 10;
+/// Time of a call without the interpreter's lock, between two looks for a signal.
+const TURN_MAX: Duration = Duration::from_millis(50);
 /// Entries that are counted between two checks for a signal.
 const ENTRIES_COUNTED: u64 = 1 << 20;
 
@@ -439,17 +443,13 @@ impl Scan {
     /// Ends the iterator and releases what it holds. Further steps raise `ClosedError`. Waits for
     /// a step of another thread.
     fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
-        let (py, scan) = (slf.py(), slf.get());
-        if scan.handle.open_db().is_err() && scan.parts.is_busy() {
-            // Of a forked child, or at the exit of the interpreter: the thread that makes the step
-            // is gone. Steps raise an error anyway.
-            return Ok(());
-        }
-        let closed = scan.parts.with(slf.as_any(), |parts| {
+        let scan = slf.get();
+        let handles = std::slice::from_ref(&scan.handle);
+        let closed = scan.parts.end(slf.as_any(), handles, |parts| {
             parts.position.close();
             mem::replace(&mut parts.pairs, Pairs::none())
         });
         // The last pair is dropped here, and not while the iterator is in use.
-        closed.map(drop).map_err(|error| raised(py, &error))
+        closed.map(drop)
     }
 }

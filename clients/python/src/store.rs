@@ -270,6 +270,34 @@ impl Store {
         call(slf, |db| db.drop_keyspace(name))
     }
 
+    /// Returns the place of everything written so far, after which `changes` returns what follows.
+    /// Syncs the log, and raises the same as `sync`.
+    ///
+    /// >>> place = db.place()
+    /// >>> db[b"granite"] = b"grey"
+    /// >>> with db.changes(place) as changes:
+    /// ...     next(changes).entries[0].key
+    /// b'granite'
+    fn place(slf: &Bound<'_, Self>) -> PyResult<String> {
+        open_call(slf, |db| Ok(db.place()?.to_string()))
+    }
+
+    /// Returns the name, the place and whether it fell off of each lease.
+    fn _leases(slf: &Bound<'_, Self>) -> PyResult<Vec<(String, String, bool)>> {
+        let leases = open_call(slf, Db::leases)?.into_iter();
+        let leases = leases.map(|it| (it.name, it.place.to_string(), it.fell_off));
+        Ok(leases.collect())
+    }
+
+    /// Drops a lease, and frees what was kept for it. Raises `NotFoundError` if there is none with
+    /// this name, and the same as `flush`.
+    ///
+    /// >>> db.changes(lease="index").close()
+    /// >>> db.drop_lease("index")
+    fn drop_lease(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        open_call(slf, |db| db.drop_lease(name))
+    }
+
     #[pyo3(signature = (path, progress))]
     fn _fork(
         slf: &Bound<'_, Self>,

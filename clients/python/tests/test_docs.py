@@ -30,6 +30,7 @@ CLASSES = [
     _cairndb.Database,
     _cairndb.Keyspace,
     _cairndb.Transaction,
+    cairndb.aio.Changes,
     cairndb.aio.Database,
     cairndb.aio.Range,
     cairndb.aio.Snapshot,

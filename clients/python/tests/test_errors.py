@@ -138,6 +138,11 @@ CLOSED_CALLS: list[Callable[[cairndb.Database], Any]] = [
     lambda db: db.flush(),
     lambda db: db.compact(),
     lambda db: db.fork("/nowhere"),
+    lambda db: db.changes(),
+    lambda db: db.snapshot_and_changes(),
+    lambda db: db.place(),
+    lambda db: db.leases(),
+    lambda db: db.drop_lease("index"),
     lambda db: db.checkpoint("/nowhere"),
     lambda db: db.stats(),
 ]

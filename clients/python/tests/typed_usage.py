@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shelve
 from collections.abc import AsyncIterator, Iterator, Mapping, MutableMapping
+from datetime import datetime
 from typing import Any, Optional, Union
 
 import cairndb
@@ -60,6 +61,19 @@ def database(path: str) -> None:
             keyspace: Optional[str] = it.keyspace
             after: Optional[bytes] = it.after
             print(forked.copied_bytes, keyspace, after)
+        place: str = db.place()
+        with db.changes(place, lease="index", bytes_max=1, sync_interval=0.01) as changes:
+            for change in changes:
+                time: Optional[datetime] = change.time
+                values: list[Optional[bytes]] = [entry.value for entry in change.entries]
+                changes.acknowledge(change.place)
+                print(time, values, changes.next_within(1), changes.try_next())
+        snapshot, feed = db.snapshot_and_changes(durability="os")
+        following: cairndb.Changes = feed
+        before: cairndb.Snapshot = snapshot
+        leases: list[cairndb.Lease] = db.leases()
+        db.drop_lease(leases[0].name)
+        print(following, before)
     report: cairndb.RepairReport = cairndb.repair(path, path + "2")
     complete: bool = report.complete
     print(mapping, value, found, known, other, view, several, popped, count, keys, entries, names)
@@ -102,6 +116,13 @@ async def awaited(path: str) -> AsyncIterator[bytes]:
             yield it.key
         forked: cairndb.ForkReport = await db.fork(path + "2")
         print(forked)
+        async with await db.changes(await db.place(), lease="index") as changes:
+            async for change in changes:
+                yield change.entries[0].key
+                await changes.acknowledge(changes.place)
+        snapshot, following = await db.snapshot_and_changes(durability="os")
+        found_change: Optional[cairndb.Change] = await following.next_within(1)
+        print(snapshot, found_change, db.leases())
         size: int = await db.transact(_size)
         print(size, await db.compare_and_set(b"k", None, b"v"), await db.pop_last())
     async with cairndb.aio.open(path, follow=True) as follower:

@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
 from . import _cairndb
-from ._cairndb import Batch, Range, Savepoint, __version__
+from ._cairndb import Batch, Changes, Range, Savepoint, __version__
+from ._changes import Change, ChangedEntry, Lease
 from ._database import Database, Keyspace, Snapshot
 from ._errors import (
     ClosedError,
@@ -63,6 +64,9 @@ from ._views import Items, Keys, Values
 __all__ = [
     "Batch",
     "Bytes",
+    "Change",
+    "ChangedEntry",
+    "Changes",
     "ClosedError",
     "Comparator",
     "Compression",
@@ -84,6 +88,7 @@ __all__ = [
     "Items",
     "Keys",
     "Keyspace",
+    "Lease",
     "LockedError",
     "MergeOperator",
     "NoSpaceError",

@@ -7,6 +7,7 @@ from typing import Any, Callable, Generic, Literal, Optional, TypeVar, Union, ov
 
 from typing_extensions import Self
 
+from ._changes import Change
 from ._types import (
     Bytes,
     Comparator,
@@ -50,6 +51,57 @@ class Diff(_Iterator[_Item], Generic[_Item]):
         """Returns the next differences as a list: at most `count`, none at the end."""
     def close(self) -> None:
         """Ends the iterator and releases what it holds. Further steps raise `ClosedError`."""
+
+class Changes(_Iterator[Change]):
+    """The changes of a database, each as a whole and in order, as `Change` objects. Made by
+    `Database.changes` and `Database.snapshot_and_changes`.
+
+    As an iterator it waits for the next change, without the interpreter's lock; Ctrl-C ends the
+    wait. Close it, or use it in a `with` statement: what it has not returned is kept.
+    """
+    def __new__(
+        cls,
+        db: Database,
+        make: Callable[..., Change],
+        after: Optional[str],
+        lease: Optional[str],
+        bytes_max: int,
+        durability: Durability,
+        sync_interval: float,
+        snapshot: bool,
+    ) -> Changes: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Change: ...
+    def try_next(self) -> Optional[Change]:
+        """Returns the next change, or None if there is none to return now.
+
+        Raises `RevokedError` if the consumer fell off; `ClosedError`, also if another thread closes
+        the database; `CorruptionError`, `IoError`, `PoisonedError`.
+        """
+    def next_within(self, seconds: float) -> Optional[Change]:
+        """
+        Returns the next change, or None if there is none within that many seconds. Ctrl-C ends the
+        wait. Raises the same as `try_next`.
+        """
+    @property
+    def place(self) -> str:
+        """The place after the last change."""
+    def acknowledge(self, place: str) -> None:
+        """
+        Records that what was made of the changes up to `place` is stored: the lease keeps only what
+        follows. Without a lease, each change is done with when the next one is asked for.
+
+        The lease is durable after some time, so store the place as well, with what was made of the
+        changes. Costs a sync if log is freed, otherwise nothing. Raises `InvalidArgumentError` or
+        `RevokedError` for a place that was not returned, and the same as `flush`.
+        """
+    def close(self) -> None:
+        """
+        Ends the feed, so that nothing is kept for it but what its lease holds. Further calls raise
+        `ClosedError`. Closing again does nothing.
+        """
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
 
 class Range(Iterable[tuple[bytes, bytes]]):
     """A part of a database: an iterable of `(key, value)` pairs, in order.
@@ -382,6 +434,26 @@ class Database(Keyspace):
         >>> reader.has_writer()
         False
         """
+    def place(self) -> str:
+        """
+        Returns the place of everything written so far, after which `changes` returns what follows.
+        Syncs the log, and raises the same as `sync`.
+
+        >>> place = db.place()
+        >>> db[b"granite"] = b"grey"
+        >>> with db.changes(place) as changes:
+        ...     next(changes).entries[0].key
+        b'granite'
+        """
+    def _leases(self) -> list[tuple[str, str, bool]]: ...
+    def drop_lease(self, name: str) -> None:
+        """
+        Drops a lease, and frees what was kept for it. Raises `NotFoundError` if there is none with
+        this name, and the same as `flush`.
+
+        >>> db.changes(lease="index").close()
+        >>> db.drop_lease("index")
+        """
     def _fork(self, path: Path, progress: Optional[Progress]) -> tuple[int, int, int, int]: ...
     def checkpoint(self, path: Path, *, progress: Optional[Progress] = None) -> None:
         """Makes a fork of the database at `path`, as `fork` does. Returns nothing.
@@ -431,7 +503,9 @@ class Database(Keyspace):
 
 class Snapshot(Reader):
     """The reads of a snapshot. `cairndb.Snapshot` derives from it."""
-    def __new__(cls, of: Reader, keyspace: Optional[str] = None) -> Self: ...
+    def __new__(
+        cls, of: Reader, keyspace: Optional[str] = None, changes: Optional[Changes] = None
+    ) -> Self: ...
     def _fork(self, path: Path, progress: Optional[Progress]) -> tuple[int, int, int, int]: ...
     def close(self) -> None:
         """Releases the snapshot. Closing again does nothing."""

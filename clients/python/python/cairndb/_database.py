@@ -8,10 +8,11 @@ import os
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, Callable, Optional, TypeVar, Union, cast
 
-from ._cairndb import Batch
+from ._cairndb import Batch, Changes
 from ._cairndb import Database as _Database
 from ._cairndb import Keyspace as _Keyspace
 from ._cairndb import Snapshot as _Snapshot
+from ._changes import Lease, make
 from ._errors import ConflictError, InvalidArgumentError, NotADatabaseError
 from ._forks import ForkReport
 from ._reads import Reader
@@ -323,6 +324,66 @@ class Database(_Database, Keyspace):
         b'v'
         """
         return ForkReport(*self._fork(path, progress))
+
+    def changes(
+        self,
+        after: Optional[str] = None,
+        *,
+        lease: Optional[str] = None,
+        bytes_max: int = 1 << 30,
+        durability: Durability = "sync",
+        sync_interval: float = 0.1,
+    ) -> Changes:
+        """Iterate over what is written: every batch, whole and in order, as it becomes durable.
+
+        Begins after the place `after`, which an earlier change had; by default after what `lease`
+        has acknowledged or, without a lease, now. A lease keeps the log under a name of 1 to 255
+        bytes, also while the database is closed. `bytes_max` limits what is kept; past it, the
+        consumer gets `RevokedError`. A lease that exists keeps its limit. With `durability` "os"
+        changes come as soon as readers see them. `sync_interval` is the number of seconds after
+        which writes are synced while the feed is open: 0.1 at most.
+
+        Raises `RevokedError` if changes after the place are gone, or writes before it were lost:
+        begin again with `snapshot_and_changes`. `InvalidArgumentError` if the place is of another
+        database, or for an impossible lease; `ReadOnlyError`; the same as `sync`.
+
+        >>> with db.changes() as changes:
+        ...     db[b"basalt"] = b"black"
+        ...     next(changes).entries
+        (ChangedEntry(operation='put', keyspace=None, key=b'basalt', value=b'black'),)
+        """
+        return Changes(self, make, after, lease, bytes_max, durability, sync_interval, False)
+
+    def snapshot_and_changes(
+        self,
+        *,
+        lease: Optional[str] = None,
+        bytes_max: int = 1 << 30,
+        durability: Durability = "sync",
+        sync_interval: float = 0.1,
+    ) -> tuple[Snapshot, Changes]:
+        """Take a snapshot, and open a feed of what follows it, as `changes` does.
+
+        A lease begins again at the snapshot. Flushes, so that the snapshot shows only what is
+        durable. Raises the same as `flush`, and `InvalidArgumentError` for an impossible lease.
+
+        >>> db[b"old"] = b"1"
+        >>> snapshot, changes = db.snapshot_and_changes()
+        >>> with snapshot, changes:
+        ...     [*snapshot], changes.try_next()
+        ([b'old'], None)
+        """
+        changes = Changes(self, make, None, lease, bytes_max, durability, sync_interval, True)
+        return Snapshot(self, None, changes), changes
+
+    def leases(self) -> list[Lease]:
+        """Return the leases, for which the log is kept.
+
+        >>> db.changes(lease="index").close()
+        >>> [lease.name for lease in db.leases()]
+        ['index']
+        """
+        return [Lease(*lease) for lease in self._leases()]
 
     def popitem(self) -> tuple[bytes, bytes]:
         """Remove the first entry and return it, as `pop_first`, but raise `KeyError` if empty."""

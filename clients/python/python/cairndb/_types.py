@@ -77,3 +77,12 @@ class KeyspaceOptions(TypedDict, total=False):
     merge_operator: Optional[str]
     compression: Optional[Compression]
     value_bytes: Optional[int]
+
+
+class ChangesOptions(TypedDict, total=False):
+    """The keyword arguments of `cairndb.Database.changes`, which describes them."""
+
+    lease: Optional[str]
+    bytes_max: int
+    durability: Durability
+    sync_interval: float

@@ -33,13 +33,24 @@ import cairndb
 
 from ._cairndb import Diff as _SyncDiff
 from ._cairndb import Scan as _SyncScan
-from ._types import Bytes, Durability, Flag, Isolation, KeyspaceOptions, Options, Path, Progress
+from ._types import (
+    Bytes,
+    ChangesOptions,
+    Durability,
+    Flag,
+    Isolation,
+    KeyspaceOptions,
+    Options,
+    Path,
+    Progress,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = [
     "Batch",
+    "Changes",
     "Database",
     "Keyspace",
     "Range",
@@ -78,6 +89,17 @@ class _Threads:
     def end(self, *, wait: bool) -> None:
         """Run the calls that wait for a thread, and accept no further ones."""
         self._executor.shutdown(wait=wait)
+
+
+async def _closed(threads: _Threads, close: Callable[[], None]) -> None:
+    """Close an iterator."""
+    try:
+        closing = threads.submit(close)
+    except cairndb.ClosedError:
+        # The database was closed before, so that there is nothing to wait for.
+        close()
+    else:
+        await asyncio.wrap_future(closing)
 
 
 class Scan(AsyncIterator[_Item], Generic[_Item]):
@@ -122,13 +144,79 @@ class Scan(AsyncIterator[_Item], Generic[_Item]):
         self._chunk = []
         self._taken = 0
         self._pending = None
-        try:
-            closing = self._threads.submit(self._scan.close)
-        except cairndb.ClosedError:
-            # The database was closed before, so that there is nothing to wait for.
-            self._scan.close()
-        else:
-            await asyncio.wrap_future(closing)
+        await _closed(self._threads, self._scan.close)
+
+
+class Changes(AsyncIterator[cairndb.Change]):
+    """The changes of a database. Made by `Database.changes` and `Database.snapshot_and_changes`.
+
+    A wait keeps a thread of the database, but lets other calls have it every 50 ms.
+    """
+
+    def __init__(self, threads: _Threads, changes: cairndb.Changes, place: str) -> None:
+        self._threads = threads
+        self._changes = changes
+        self._place = place
+        self._pending: Optional[Future[Optional[cairndb.Change]]] = None
+
+    @property
+    def place(self) -> str:
+        """The place after the last change, which does not wait."""
+        return self._place
+
+    def __aiter__(self) -> Changes:
+        return self
+
+    async def __anext__(self) -> cairndb.Change:
+        change = None
+        while change is None:
+            change = await self._step(_WAIT_SECONDS)
+        return change
+
+    async def try_next(self) -> Optional[cairndb.Change]:
+        """Return the next change, or None if there is none to return now."""
+        return await self._step(0)
+
+    async def next_within(self, seconds: float) -> Optional[cairndb.Change]:
+        """Return the next change, or None if there is none within that many seconds."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while True:
+            part = max(0, min(end - loop.time(), _WAIT_SECONDS))
+            change = await self._step(part)
+            if change is not None or part == 0:
+                return change
+
+    async def _step(self, seconds: float) -> Optional[cairndb.Change]:
+        if self._pending is None:
+            self._pending = self._threads.submit(self._changes.next_within, seconds)
+        pending = self._pending
+        if not pending.done():
+            # Shielded: if this task is cancelled, the change is there for the next call.
+            await asyncio.shield(asyncio.wrap_future(pending))
+        if self._pending is not pending:
+            # Another task has it.
+            return None
+        self._pending = None
+        change = pending.result()
+        if change is not None:
+            self._place = change.place
+        return change
+
+    async def acknowledge(self, place: str) -> None:
+        """Record that what was made of the changes up to `place` is stored."""
+        await asyncio.wrap_future(self._threads.submit(self._changes.acknowledge, place))
+
+    async def aclose(self) -> None:
+        """End the feed, so that nothing is kept for it but what its lease holds."""
+        self._pending = None
+        await _closed(self._threads, self._changes.close)
+
+    async def __aenter__(self) -> Changes:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
 
 
 class Range:
@@ -693,6 +781,52 @@ class Database(Keyspace):
     async def fork(self, path: Path, *, progress: Optional[Progress] = None) -> cairndb.ForkReport:
         """Create a database that shares the files. `progress` is as that of `compact`."""
         return await self._run(self._db.fork, path, progress=progress)
+
+    async def changes(
+        self, after: Optional[str] = None, **options: Unpack[ChangesOptions]
+    ) -> Changes:
+        """Open a feed of what is written. See `cairndb.Database.changes`.
+
+        >>> import asyncio, cairndb.aio
+        >>> async def main() -> None:
+        ...     async with cairndb.aio.open(path) as db, await db.changes() as changes:
+        ...         await db.put(b"basalt", b"black")
+        ...         async for change in changes:
+        ...             print(change.entries[0].key)
+        ...             break
+        >>> asyncio.run(main())
+        b'basalt'
+        """
+
+        def made() -> tuple[cairndb.Changes, str]:
+            changes = self._db.changes(after, **options)
+            return changes, changes.place
+
+        return Changes(self._threads, *await self._run(made))
+
+    async def snapshot_and_changes(
+        self, **options: Unpack[ChangesOptions]
+    ) -> tuple[Snapshot, Changes]:
+        """Take a snapshot, and open a feed of what follows it."""
+
+        def made() -> tuple[cairndb.Snapshot, cairndb.Changes, str]:
+            snapshot, changes = self._db.snapshot_and_changes(**options)
+            return snapshot, changes, changes.place
+
+        snapshot, changes, place = await self._run(made)
+        return Snapshot(self._threads, snapshot), Changes(self._threads, changes, place)
+
+    async def place(self) -> str:
+        """Return the place of everything written so far. Syncs the log."""
+        return await self._run(self._db.place)
+
+    def leases(self) -> list[cairndb.Lease]:
+        """Return the leases, which does not wait."""
+        return self._db.leases()
+
+    async def drop_lease(self, name: str) -> None:
+        """Drop a lease, and free what was kept for it."""
+        await self._run(self._db.drop_lease, name)
 
     async def checkpoint(self, path: Path, *, progress: Optional[Progress] = None) -> None:
         """Create the same database as `fork`, and return nothing."""

@@ -6,21 +6,18 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cairndb::{Diff, Difference, Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::turn::TurnCell;
-use super::{BYTES_MAX, ENTRIES_MAX};
+use super::{BYTES_MAX, ENTRIES_MAX, TURN_MAX};
 use crate::boundary::detached;
 use crate::errors::raised;
 use crate::handle::Handle;
 use crate::store::{Store, handle_of};
-
-/// Time of a fetch, at most.
-const FETCH_MAX: Duration = Duration::from_millis(50);
 
 /// What was fetched, and where to fetch more.
 struct Position {
@@ -41,7 +38,7 @@ impl Position {
     fn fetch(&mut self) {
         let begun = Instant::now();
         let watcher = move |_| {
-            if begun.elapsed() < FETCH_MAX {
+            if begun.elapsed() < TURN_MAX {
                 return ControlFlow::Continue(());
             }
             ControlFlow::Break(())
@@ -185,14 +182,10 @@ impl Differences {
     /// Ends the iterator and releases what it holds. Further steps raise `ClosedError`.
     fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
         let it = slf.get();
-        if it.handles.iter().any(|handle| handle.open_db().is_err()) && it.position.is_busy() {
-            // See `Scan::close`.
-            return Ok(());
-        }
-        let closed = it.position.with(slf.as_any(), |position| {
+        let closed = it.position.end(slf.as_any(), &it.handles, |position| {
             position.closed = true;
             (position.feed.take(), std::mem::take(&mut position.fetched))
         });
-        closed.map(drop).map_err(|error| raised(slf.py(), &error))
+        closed.map(drop)
     }
 }

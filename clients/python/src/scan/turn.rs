@@ -17,14 +17,15 @@
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cairndb::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 
 use crate::boundary::guarded;
-use crate::handle::this_thread;
+use crate::errors::raised;
+use crate::handle::{Handle, this_thread};
 
 /// A value inside of a Python object.
 pub(super) struct TurnCell<T> {
@@ -64,7 +65,7 @@ impl<T: Send> TurnCell<T> {
     }
 
     /// Returns whether a thread uses the value.
-    pub(super) fn is_busy(&self) -> bool {
+    fn is_busy(&self) -> bool {
         self.busy.load(Ordering::Relaxed)
     }
 
@@ -109,6 +110,26 @@ impl<T: Send> TurnCell<T> {
         let done = py.detach(|| guarded(call));
         self.user.store(0, Ordering::Relaxed);
         done
+    }
+
+    /// Passes the value, which belongs to `object`, to `end`, which closes it. `None` if a thread
+    /// uses it and a database of `handles` is closed.
+    ///
+    /// # Errors
+    /// Those of [`TurnCell::with`], as an exception.
+    pub(super) fn end<R>(
+        &self,
+        object: &Bound<'_, PyAny>,
+        handles: &[Arc<Handle>],
+        end: impl FnOnce(&mut T) -> R,
+    ) -> PyResult<Option<R>> {
+        if handles.iter().any(|handle| handle.open_db().is_err()) && self.is_busy() {
+            // Of a forked child, or at the exit of the interpreter: the thread that makes the step
+            // is gone. Steps raise an error anyway.
+            return Ok(None);
+        }
+        let ended = self.with(object, end);
+        ended.map(Some).map_err(|error| raised(object.py(), &error))
     }
 
     #[cold]
