@@ -24,6 +24,7 @@ import {
   AbstractValueIteratorOptions,
   Transcoder
 } from 'abstract-level'
+import { Readable } from 'stream'
 
 /**
  * The keys of a database or a keyspace.
@@ -182,6 +183,38 @@ export class Level<KDefault = string, VDefault = string> extends Keys<KDefault, 
    */
   fork (location: string, options?: ForkOptions | undefined): Promise<ForkReport>
 
+  /**
+   * Iterates over what is written: every batch, whole and in order, as it becomes durable. Begins after
+   * the place `after`; by default after what the `lease` has acknowledged or, without one, where the
+   * database is when {@link Changes.open} resolves.
+   *
+   * Rejects with `LEVEL_REVOKED` if changes after the place are gone, or writes before it were lost:
+   * begin again with {@link snapshotAndChanges}. With `LEVEL_INVALID_ARGUMENT` if the place is of
+   * another database, or for an impossible lease; with `LEVEL_READ_ONLY`.
+   *
+   * ```js
+   * for await (const change of db.changes({ lease: 'index' })) console.log(change.place, change.kind)
+   * ```
+   */
+  changes<K = KDefault, V = VDefault> (options?: ChangesOptions<K, V> | undefined): Changes<K, V>
+
+  /**
+   * Takes a snapshot, and opens the changes that follow it. A lease begins again there, and `after` is
+   * ignored. Flushes, so that the snapshot shows only what is durable.
+   */
+  snapshotAndChanges<K = KDefault, V = VDefault> (
+    options?: ChangesOptions<K, V> | undefined
+  ): Promise<{ snapshot: Snapshot, changes: Changes<K, V> }>
+
+  /** Resolves to the place after everything written so far. Syncs. */
+  place (): Promise<string>
+
+  /** Resolves to the leases, for which the log is kept. */
+  leases (): Promise<Lease[]>
+
+  /** Drops a lease, and frees what was kept for it. Rejects if there is none. */
+  dropLease (name: string): Promise<void>
+
   /** Returns a property as text, or an empty string if there is none of this name. */
   getProperty (property: string): string
 
@@ -267,6 +300,88 @@ export interface Difference<K, V> {
 export interface DiffOptions<K, V> extends SignalOptions {
   keyEncoding?: string | Transcoder.PartialDecoder<K> | undefined
   valueEncoding?: string | Transcoder.PartialDecoder<V> | undefined
+}
+
+export interface ChangesOptions<K, V> extends DiffOptions<K, V> {
+  /** The place to begin after, which an earlier change had. */
+  after?: string | undefined
+  /**
+   * Keeps the log under this name, of 1 to 255 bytes, from what was acknowledged on, also while the
+   * database is closed.
+   */
+  lease?: string | undefined
+  /**
+   * Bytes that are kept at most. Past that, the consumer gets `LEVEL_REVOKED`. A lease that exists
+   * keeps its limit.
+   * @defaultValue 1 GiB
+   */
+  bytesMax?: number | undefined
+  /**
+   * When a change is delivered: `sync` once no loss of power takes it back, `os` as soon as readers see
+   * it.
+   * @defaultValue `sync`
+   */
+  durability?: 'os' | 'sync' | undefined
+  /**
+   * Milliseconds after which writes are synced, at most 100.
+   * @defaultValue 100
+   */
+  syncInterval?: number | undefined
+}
+
+/** The changes of a database, in order. Close it: what it has not delivered is kept. */
+export interface Changes<K, V> extends AsyncIterableIterator<Change<K, V>> {
+  /** The place after the last change that was delivered; `undefined` before it is open. */
+  get place (): string | undefined
+  /** Resolves when it is open: what is written from then on is delivered. */
+  open (): Promise<void>
+  /** Waits for the next change; `done` once it is closed. */
+  next (): Promise<IteratorResult<Change<K, V>, undefined>>
+  return (): Promise<IteratorResult<Change<K, V>, undefined>>
+  /**
+   * Records that what was made of the changes up to `place` is stored: the lease keeps only what
+   * follows. It is durable after some time, so store the place as well, with what was made of them.
+   */
+  acknowledge (place: string): Promise<void>
+  /** Returns a stream of the changes, in object mode, whose end closes this. */
+  stream (): Readable
+  /** Ends it. A call of `next` that waits resolves. */
+  close (): Promise<void>
+}
+
+/** What changes of all kinds have. */
+export interface ChangeParts {
+  /** The place after the change. */
+  place: string
+  /** Time of the write to within 100 ms; `undefined` if nobody needed the changes then. */
+  time: Date | undefined
+  /** `sync` if no loss of power takes the change back. */
+  durability: 'os' | 'sync'
+}
+
+/** A change: a batch or a single write, whole; writes that were not logged; or of a keyspace. */
+export type Change<K, V> = ChangeParts & (
+  | { kind: 'batch', entries: Array<ChangedEntry<K, V>> }
+  | { kind: 'unlogged', count: number }
+  | { kind: 'keyspaceCreated' | 'keyspaceDropped', keyspace: string }
+)
+
+/** An entry of a batch. The name of its keyspace is `undefined` for the database itself. */
+export type ChangedEntry<K, V> = { keyspace: string | undefined } & (
+  | { type: 'put', key: K, value: V }
+  | { type: 'del', key: K }
+  /** Not decoded. */
+  | { type: 'merge', key: K, operand: Buffer }
+  /** Without an end if `to` is `undefined`. */
+  | { type: 'deleteRange', from: K, to: K | undefined }
+)
+
+export interface Lease {
+  name: string
+  /** Up to where its consumer has acknowledged. */
+  place: string
+  /** Whether its limit was exceeded, so that nothing is kept for it any more. */
+  fellOff: boolean
 }
 
 export interface ForkOptions extends LongCallOptions {

@@ -78,4 +78,22 @@ function formOf (format) {
   return format === 'utf8' ? TEXT : BYTES
 }
 
-module.exports = { collectSingly, collectEntries, formOf, protect, ABSENT }
+/** Returns the function that returns the bytes of `buffer` from `start` or the last end to the next. */
+function taker (buffer, start) {
+  return end => {
+    if (end === undefined) return undefined
+    const bytes = buffer.subarray(start, end)
+    start = end
+    return bytes
+  }
+}
+
+/** Returns the function that makes bytes a key or value. */
+function decoder (encoding) {
+  return bytes => {
+    if (bytes === undefined) return undefined
+    return encoding.decode(encoding.format === 'utf8' ? bytes.toString() : bytes)
+  }
+}
+
+module.exports = { collectSingly, collectEntries, decoder, formOf, protect, taker, ABSENT }

@@ -3,7 +3,7 @@
 // The iterator over what differs in two databases.
 
 const binding = require('./binding')
-const { protect } = require('./collect')
+const { decoder, protect, taker } = require('./collect')
 const { Level } = require('./level')
 const { misspelled } = require('./options')
 const { kHandle } = require('./target')
@@ -12,23 +12,10 @@ const { watched } = require('./watch')
 /** Appends differences; the ends of keys and values in `buffer` may be `undefined`: missing ones. */
 function collect (sink, buffer, start) {
   protect(buffer)
-  const part = end => {
-    if (end === undefined) return undefined
-    const bytes = buffer.subarray(start, end)
-    start = end
-    return bytes
-  }
+  const part = taker(buffer, start)
   for (let i = 3; i < arguments.length; i += 4) {
     const [keyspace, key, before, after] = [0, 1, 2, 3].map(offset => arguments[i + offset])
     sink.push({ keyspace, key: part(key), before: part(before), after: part(after) })
-  }
-}
-
-/** Returns the function that makes bytes a key or value. */
-function decoder (encoding) {
-  return bytes => {
-    if (bytes === undefined) return undefined
-    return encoding.decode(encoding.format === 'utf8' ? bytes.toString() : bytes)
   }
 }
 

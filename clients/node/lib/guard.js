@@ -93,4 +93,4 @@ function guard (target, calls) {
   return target
 }
 
-module.exports = { guard, promise, refuseCallback, RESOURCE, ITERATOR, CHAINED_BATCH, STORE }
+module.exports = { guard, plain, promise, refuseCallback, RESOURCE, ITERATOR, CHAINED_BATCH, STORE }

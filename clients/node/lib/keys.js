@@ -68,9 +68,9 @@ function manyInTurn (keys, read) {
 }
 
 class Snapshot extends AbstractSnapshot {
-  constructor (handle, options) {
+  constructor (handle, options, taken = binding.snapshotNew(handle)) {
     super(options)
-    this[kSnapshot] = binding.snapshotNew(handle)
+    this[kSnapshot] = taken
   }
 
   async _close () {
@@ -325,4 +325,4 @@ class Keys extends AbstractLevel {
 guard(Snapshot.prototype, RESOURCE)
 guard(Keys.prototype, STORE)
 
-module.exports = { Keys, kOpen, kClose, kSnapshot }
+module.exports = { Keys, Snapshot, kOpen, kClose, kSnapshot }

@@ -3,17 +3,25 @@
 const ModuleError = require('module-error')
 const fs = require('fs/promises')
 const binding = require('./binding')
+const { Changes } = require('./changes')
 const { collectSingly } = require('./collect')
 const { TEXT } = require('./flags')
 const { waitFor } = require('./follow')
-const { guard, promise, refuseCallback } = require('./guard')
-const { Keys, kOpen, kClose, kSnapshot } = require('./keys')
+const { guard, plain, promise, refuseCallback } = require('./guard')
+const { Keys, Snapshot, kOpen, kClose, kSnapshot } = require('./keys')
 const { Keyspace } = require('./keyspace')
 const { checkLocation, destroy, repair } = require('./offline')
 const { misspelled, unknown } = require('./options')
 const { kHandle } = require('./target')
 const { afterWaiting } = require('./turn')
 const { watched } = require('./watch')
+
+/** Appends leases. */
+function collectLeases (sink) {
+  for (let i = 1; i < arguments.length; i += 3) {
+    sink.push({ name: arguments[i], place: arguments[i + 1], fellOff: arguments[i + 2] !== '' })
+  }
+}
 
 class Level extends Keys {
   #location
@@ -102,6 +110,47 @@ class Level extends Keys {
     }
   }
 
+  changes (options) {
+    const given = options ?? {}
+    return new Changes(this, given, () => this.#whenOpen(() => this.#feed(given, false)))
+  }
+
+  snapshotAndChanges (options) {
+    const given = options ?? {}
+    return this.#whenOpen(async () => {
+      const feed = await this.#feed(given, true)
+      const snapshot = new Snapshot(this[kHandle], { owner: this }, binding.changesSnapshot(feed))
+      const changes = new Changes(this, given, async () => feed)
+      await changes.open()
+      return { snapshot, changes }
+    })
+  }
+
+  /** Opens a feed after the writes that were called before. */
+  async #feed (options, withSnapshot) {
+    await afterWaiting(() => binding.written(this[kHandle]))
+    return binding.changesNew(this[kHandle], options, withSnapshot)
+  }
+
+  place () {
+    return this.#whenOpen(async () => {
+      await afterWaiting(() => binding.written(this[kHandle]))
+      return binding.place(this[kHandle])
+    })
+  }
+
+  leases () {
+    return this.#whenOpen(() => {
+      const found = []
+      binding.leases(this[kHandle], found, collectLeases)
+      return found
+    })
+  }
+
+  dropLease (name) {
+    return this.#whenOpen(() => binding.leaseDrop(this[kHandle], name))
+  }
+
   get sequenceNumber () {
     this.#checkOpen()
     return binding.sequenceNumber(this[kHandle])
@@ -153,7 +202,8 @@ class Level extends Keys {
 
 guard(Level.prototype, {
   keyspace: promise(1), createKeyspace: promise(1), dropKeyspace: promise(1), keyspaces: promise(0),
-  fork: promise(1), refresh: promise(0), waitFor: promise(1), hasWriter: promise(0)
+  fork: promise(1), changes: plain(0), snapshotAndChanges: promise(0), place: promise(0), leases: promise(0),
+  dropLease: promise(1), refresh: promise(0), waitFor: promise(1), hasWriter: promise(0)
 })
 guard(Level, { destroy: promise(1), repair: promise(1) })
 

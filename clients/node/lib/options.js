@@ -25,7 +25,7 @@ const DATABASE = new Set([
 const KNOWN = new Set([
   ...DATABASE, 'snapshot', 'fillCache', 'sync', 'sublevel', 'gt', 'gte', 'lt', 'lte', 'reverse', 'limit',
   'keys', 'values', 'highWaterMarkBytes', 'separator', 'manifest', 'owner', 'add', 'keyspace',
-  'valueBytes', 'timeout'
+  'valueBytes', 'timeout', 'after', 'lease', 'bytesMax', 'durability', 'syncInterval'
 ])
 
 /** Those of earlier versions. Ignored, they would read or clear other entries than were meant. */

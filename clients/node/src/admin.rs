@@ -92,11 +92,7 @@ pub(crate) fn fork<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
                 (c"copied", report.copied),
                 (c"copiedBytes", report.copied_bytes),
             ] {
-                #[expect(
-                    clippy::cast_precision_loss,
-                    reason = "JavaScript has no other numbers, and no store has 8 PiB"
-                )]
-                made.set_property(name, env.number(count as f64)?)?;
+                made.set_property(name, env.count(count)?)?;
             }
             Ok(made)
         },

@@ -3,7 +3,7 @@
 //! JavaScript (`../lib`) has the classes of `abstract-level`, which check arguments, encode keys
 //! and values, and defer what is called before the database is open. Here are the calls below them.
 //! Each takes the state that it works on as an external: a `handle` of a keyspace, a `snapshot`, an
-//! iterator (`scan`), a comparison, a long batch.
+//! iterator (`scan`), a comparison, a feed of changes, a long batch.
 //!
 //! Rules for every call:
 //!
@@ -181,6 +181,46 @@ pub(crate) static EXPORTS: &[Export] = &[
     Export {
         name: "diffClose",
         body: scan::diff::diff_close,
+    },
+    Export {
+        name: "changesNew",
+        body: scan::changes::changes_new,
+    },
+    Export {
+        name: "changesSnapshot",
+        body: scan::changes::changes_snapshot,
+    },
+    Export {
+        name: "changesPlace",
+        body: scan::changes::changes_place,
+    },
+    Export {
+        name: "changesRead",
+        body: scan::changes::changes_read,
+    },
+    Export {
+        name: "changesTake",
+        body: scan::changes::changes_take,
+    },
+    Export {
+        name: "changesAcknowledge",
+        body: scan::changes::changes_acknowledge,
+    },
+    Export {
+        name: "changesClose",
+        body: scan::changes::changes_close,
+    },
+    Export {
+        name: "place",
+        body: scan::changes::place,
+    },
+    Export {
+        name: "leases",
+        body: scan::changes::leases,
+    },
+    Export {
+        name: "leaseDrop",
+        body: scan::changes::lease_drop,
     },
     Export {
         name: "property",

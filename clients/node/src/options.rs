@@ -53,7 +53,7 @@ fn following(given: Value<'_>, mut options: Options) -> Outcome<(Options, Sharin
 }
 
 /// Returns a number of bytes or milliseconds; one that is too large counts as the largest.
-fn size(options: Value<'_>, name: &std::ffi::CStr) -> Outcome<Option<usize>> {
+pub(crate) fn size(options: Value<'_>, name: &std::ffi::CStr) -> Outcome<Option<usize>> {
     let Some(value) = options.optional(name)? else {
         return Ok(None);
     };

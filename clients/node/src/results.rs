@@ -102,6 +102,22 @@ impl<'s> Collector<'s> {
         Ok(())
     }
 
+    /// Passes a text, or `undefined`.
+    pub(crate) fn optional_text(&mut self, text: Option<&str>) -> Outcome<()> {
+        match text {
+            Some(text) => self.text(text.as_bytes())?,
+            None => self.absent(),
+        }
+        Ok(())
+    }
+
+    /// Passes a number.
+    pub(crate) fn count(&mut self, of: u64) -> Outcome<()> {
+        let value = self.env.count(of)?;
+        self.arguments.push(value.raw());
+        Ok(())
+    }
+
     /// Passes `undefined`.
     #[inline]
     pub(crate) fn absent(&mut self) {

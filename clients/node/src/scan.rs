@@ -11,8 +11,10 @@
 //! it is there because the pool's threads use the iterator too.
 
 pub(crate) mod bounds;
+pub(crate) mod changes;
 pub(crate) mod chunk;
 pub(crate) mod diff;
+mod feed;
 pub(crate) mod object;
 
 use cairndb::{Cursor, Result};

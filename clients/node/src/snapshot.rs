@@ -12,7 +12,7 @@ use crate::handle::Handle;
 use crate::js::callback::Call;
 use crate::js::external;
 use crate::js::failure::Outcome;
-use crate::js::scope::Value;
+use crate::js::scope::{Env, Value};
 
 /// A snapshot until it is closed.
 type Held = RefCell<Option<Arc<Snapshot>>>;
@@ -86,8 +86,12 @@ impl Moment {
 pub(crate) fn snapshot_new<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let handle = Handle::of(call)?;
     handle.check_open()?;
-    let snapshot = Arc::new(handle.db().snapshot());
-    external::give(call.env, Held::new(Some(snapshot)))
+    give_snapshot(call.env, handle.db().snapshot())
+}
+
+/// Returns a snapshot for JavaScript.
+pub(crate) fn give_snapshot(env: Env<'_>, snapshot: Snapshot) -> Outcome<Value<'_>> {
+    external::give(env, Held::new(Some(Arc::new(snapshot))))
 }
 
 /// `snapshotClose(snapshot)`: releases it; reads that run keep it until they end.

@@ -1,6 +1,6 @@
 // Compiled, not run: every call has the types that it should have.
 
-import { Level, ClassicLevel, Difference, ForkReport, Keyspace, OpenOptions, IteratorOptions, Snapshot, diff } from '@cairndb/level'
+import { Level, Change, ClassicLevel, Difference, ForkReport, Keyspace, Lease, OpenOptions, IteratorOptions, Snapshot, diff } from '@cairndb/level'
 
 interface Stone {
   colour: string
@@ -34,6 +34,22 @@ async function main (): Promise<void> {
   for await (const { key, after } of diff<Buffer, Buffer>(db, trial, { keyEncoding: 'buffer', valueEncoding: 'buffer' })) {
     console.log(key.byteLength, after?.byteLength)
   }
+  const changes = db.changes({ lease: 'index', after: await db.place(), bytesMax: 1 << 30, durability: 'os', syncInterval: 10, signal })
+  await changes.open()
+  for await (const change of changes) {
+    const typed: Change<string, Stone> = change
+    const time: Date | undefined = typed.time
+    if (change.kind === 'batch') {
+      for (const entry of change.entries) if (entry.type === 'put') console.log(time, entry.key.length, entry.value.colour)
+    }
+    await changes.acknowledge(change.place)
+  }
+  const both = await db.snapshotAndChanges<Buffer, Buffer>({ keyEncoding: 'buffer', valueEncoding: 'buffer' })
+  both.changes.stream().on('data', (change: Change<Buffer, Buffer>) => console.log(change.place))
+  await both.changes.close()
+  await both.snapshot.close()
+  const leases: Lease[] = await db.leases()
+  await db.dropLease(leases[0].name)
   await snapshot.close()
   const size: number = await db.approximateSize('a', 'z')
   await db.compactRange('a', 'z', { signal, onProgress: (done, total) => console.log(done / total) })

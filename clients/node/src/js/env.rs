@@ -78,6 +78,15 @@ impl<'s> Env<'s> {
         Ok(Value::new(self, value))
     }
 
+    /// Makes a number of a count.
+    pub(crate) fn count(self, of: u64) -> Outcome<Value<'s>> {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "JavaScript has no other numbers, and no store has 8 PiB"
+        )]
+        self.number(of as f64)
+    }
+
     /// Makes a `Buffer` with a copy of `bytes`.
     #[inline]
     pub(crate) fn buffer(self, bytes: &[u8]) -> Outcome<Value<'s>> {

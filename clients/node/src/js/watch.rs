@@ -98,14 +98,7 @@ pub(crate) fn watch_abort<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
 /// `watchReport(watch, report)`: calls `report` with the bytes done and those in all.
 pub(crate) fn watch_report<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let watch = external::borrow::<Arc<Watch>>(call.argument::<0>())?;
-    let number = |of: &AtomicU64| {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "JavaScript has no other numbers, and no store has 8 PiB"
-        )]
-        let bytes = of.load(Ordering::Relaxed) as f64;
-        call.env.number(bytes)
-    };
+    let number = |of: &AtomicU64| call.env.count(of.load(Ordering::Relaxed));
     let arguments = [number(&watch.done)?.raw(), number(&watch.total)?.raw()];
     call.env.call(call.argument::<1>(), &arguments)?;
     call.env.undefined()

@@ -5,10 +5,11 @@
 
 use std::mem;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use cairndb::{Db, Diff, Difference, Error, ErrorKind};
+use cairndb::{Db, Diff, Difference, Result};
 
+use super::feed::{Feed, Source, lock};
 use crate::handle::{Handle, Place};
 use crate::js::callback::Call;
 use crate::js::external;
@@ -17,44 +18,18 @@ use crate::js::scope::Value;
 use crate::js::watch::Watch;
 use crate::results::Collector;
 
-/// Differences after which a read ends.
-const DIFFERENCES_MAX: usize = 1000;
-/// Bytes of keys and values after which a read ends.
-const BYTES_MAX: usize = 64 << 10;
+impl Source for Diff {
+    type Item = Difference;
 
-/// What was read, and where to read more.
-#[derive(Debug)]
-struct Feed {
-    /// `None` at the end.
-    diff: Option<Diff>,
-    read: Vec<Difference>,
-    bytes: usize,
-    /// The error that ended it, for the read after the differences before it.
-    error: Option<Error>,
-}
+    const ENDS: bool = true;
 
-impl Feed {
-    fn fetch(&mut self) -> Result<(), Error> {
-        while self.read.len() < DIFFERENCES_MAX && self.bytes < BYTES_MAX {
-            match self.diff.as_mut().and_then(Iterator::next) {
-                Some(Ok(difference)) => {
-                    let values = [&difference.before, &difference.after];
-                    let values = values.into_iter().flatten().map(Vec::len);
-                    self.bytes += difference.key.len() + values.sum::<usize>();
-                    self.read.push(difference);
-                }
-                Some(Err(error)) if error.kind() == ErrorKind::Interrupted => return Err(error),
-                last => {
-                    self.error = last.and_then(Result::err).or(self.error.take());
-                    self.diff = None;
-                    break;
-                }
-            }
-        }
-        if self.read.is_empty() {
-            return self.error.take().map_or(Ok(()), Err);
-        }
-        Ok(())
+    fn next_item(&mut self) -> Result<Option<Difference>> {
+        self.next().transpose()
+    }
+
+    fn len(item: &Difference) -> usize {
+        let values = [&item.before, &item.after].into_iter().flatten();
+        item.key.len() + values.map(Vec::len).sum::<usize>()
     }
 }
 
@@ -62,11 +37,7 @@ impl Feed {
 #[derive(Debug)]
 struct Comparison {
     handles: [Rc<Handle>; 2],
-    feed: Arc<Mutex<Feed>>,
-}
-
-fn lock(feed: &Mutex<Feed>) -> MutexGuard<'_, Feed> {
-    feed.lock().unwrap_or_else(PoisonError::into_inner)
+    feed: Arc<Mutex<Feed<Diff>>>,
 }
 
 /// `diffNew(before, after, watch)`: returns a promise of a comparison, as of now.
@@ -79,13 +50,7 @@ pub(crate) fn diff_new<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         call.env,
         move |[before, after]: [&Db; 2]| watch.over(|| cairndb::diff(before, after)),
         move |env, diff| {
-            let feed = Feed {
-                diff: Some(diff?),
-                read: Vec::new(),
-                bytes: 0,
-                error: None,
-            };
-            let feed = Arc::new(Mutex::new(feed));
+            let feed = Arc::new(Mutex::new(Feed::new(diff?)));
             external::give(env, Comparison { handles, feed })
         },
     )
@@ -126,10 +91,7 @@ pub(crate) fn diff_take<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let to = [call.argument::<1>(), call.argument::<2>()];
     let mut collector = Collector::new(call.env, to, buffer, read.len() * 4)?;
     for difference in &read {
-        match &difference.keyspace {
-            Some(name) => collector.text(name.as_bytes())?,
-            None => collector.absent(),
-        }
+        collector.optional_text(difference.keyspace.as_deref())?;
         collector.bytes(difference.key.len())?;
         for value in [&difference.before, &difference.after] {
             match value {
@@ -140,13 +102,12 @@ pub(crate) fn diff_take<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
         collector.end_entry()?;
     }
     collector.flush()?;
-    call.env
-        .boolean(feed.diff.is_none() && feed.error.is_none())
+    call.env.boolean(feed.has_ended())
 }
 
 /// `diffClose(comparison)`: releases what it holds.
 pub(crate) fn diff_close<'s>(call: &Call<'s>) -> Outcome<Value<'s>> {
     let comparison = external::borrow::<Comparison>(call.argument::<0>())?;
-    lock(&comparison.feed).diff = None;
+    lock(&comparison.feed).source = None;
     call.env.undefined()
 }
