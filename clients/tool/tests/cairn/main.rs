@@ -260,9 +260,10 @@ fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(path).unwrap().map(Result::unwrap);
     let file = |entry: std::fs::DirEntry| {
         let name = entry.file_name().into_string().unwrap();
-        (name, std::fs::read(entry.path()).unwrap())
+        // A database in use removes files that it no longer needs.
+        Some((name, std::fs::read(entry.path()).ok()?))
     };
-    entries.map(file).collect()
+    entries.filter_map(file).collect()
 }
 
 /// The names in a directory, in order.

@@ -126,6 +126,7 @@ impl LogFile {
             return printer.row(0, &row.text("state", "unused"));
         };
         let state_word = match self.live {
+            Some(record) if state.kept.contains(&record.segment) => "kept",
             Some(_) => "live",
             None => "retired",
         };

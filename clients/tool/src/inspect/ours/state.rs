@@ -2,7 +2,7 @@
 //!
 //! Edits that contradict each other are accepted, because one between them may be lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cairndb::Error;
 use cairndb_base::FileNumber;
@@ -23,6 +23,8 @@ pub(super) struct ManifestState {
     /// All runs, newest first.
     pub(super) runs: Vec<u64>,
     pub(super) segments: BTreeMap<u64, SegmentRecord>,
+    /// Numbers of those that only readers of changes need.
+    pub(super) kept: BTreeSet<u64>,
     pub(super) last_seq: u64,
     pub(super) closed: Option<CleanClose>,
 }
@@ -77,6 +79,9 @@ impl ManifestState {
         }
         for segment in edit.retired_segments {
             self.segments.remove(&segment);
+        }
+        if let Some(kept) = edit.kept_segments {
+            self.kept = kept.into_iter().map(|kept| kept.segment).collect();
         }
     }
 }

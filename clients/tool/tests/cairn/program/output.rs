@@ -155,6 +155,11 @@ fn a_full_stdout_is_5_and_a_closed_one_ends_quietly() {
     // More than a buffer, so that the output fails on the way.
     write_table(&paths[1], numbers(50_000));
     write_leveldb(&paths[2], numbers(50_000));
+    for path in &paths[..2] {
+        // Keeps some of the log.
+        cairn("changes", path, &["--lease=log"]).done();
+        cairn("put", path, &["key", "a value of some bytes"]).done();
+    }
     let commands: [(&str, &[&str], usize); 20] = [
         ("get", &["key"], 1),
         ("get", &["key", "--raw"], 1),
