@@ -3,12 +3,12 @@
 //! The history is updated around every call of the engine, so that a crash point inside a call
 //! finds the commit in progress.
 
+mod consumer;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cairndb::{
-    Changes, ChangesOptions, Db, Durability, Error, ErrorKind, Snapshot, WriteBatch, WriteOptions,
-};
+use cairndb::{Db, Durability, Error, ErrorKind, Snapshot, WriteBatch, WriteOptions};
 use cairndb_env::sync::Mutex;
 use cairndb_sim::{CrashPoint, Effect, SimEnv};
 
@@ -20,6 +20,8 @@ use crate::setup::Setup;
 use crate::spaces::{self, NAMES};
 use crate::workload::{self, Act, Step};
 use crate::{Check, Violation};
+
+pub use consumer::Consumer;
 
 /// A crash point, with the promises at that point.
 #[derive(Clone, Debug)]
@@ -51,8 +53,8 @@ pub struct Runner {
     /// The kind of sync fault injected, if any.
     worst: Option<Effect>,
     snapshots: VecDeque<(Snapshot, Contents)>,
-    /// A consumer of changes, if the setup has one and no fault prevents it.
-    changes: Option<Changes>,
+    /// A consumer of changes. It gets a feed if the setup has a lease.
+    consumer: Consumer,
     next_id: u64,
     copies: u64,
 }
@@ -70,7 +72,7 @@ impl Runner {
             poisoned: false,
             worst: None,
             snapshots: VecDeque::new(),
-            changes: None,
+            consumer: Consumer::default(),
             next_id: 1,
             copies: 0,
         }
@@ -130,28 +132,45 @@ impl Runner {
     pub fn open(&mut self) -> Result<(), Error> {
         self.db = Some(self.setup.options(self.env.clone()).open(PATH)?);
         self.poisoned = false;
-        let lease = ChangesOptions::new().lease("campaign");
-        let db = self.db.as_ref().filter(|_| self.setup.leased);
-        // A fault may have ended the lease, or prevents it now.
-        self.changes = db.and_then(|db| match db.changes(&lease) {
-            Err(error) if error.kind() == ErrorKind::Revoked => {
-                Some(db.snapshot_and_changes(&lease).ok()?.1)
-            }
-            opened => opened.ok(),
-        });
+        if let Some(db) = self.db.as_ref().filter(|_| self.setup.leased) {
+            self.consumer.begin(&self.env, db);
+        }
         Ok(())
     }
 
-    /// Takes what there is to deliver. Returns an error of the engine.
-    fn follow(&mut self) -> Option<Error> {
-        let changes = self.changes.as_mut()?;
-        loop {
-            match changes.try_next() {
-                Ok(Some(_)) => {}
-                Ok(None) => return changes.acknowledge(changes.place()).err(),
-                Err(error) => return Some(error),
-            }
+    /// Lets the consumer keep a copy, which is compared with the database at every read.
+    ///
+    /// # Panics
+    /// If the setup has no lease or another order, or the database is open.
+    pub fn keep_copy(&mut self) {
+        assert!(self.setup.leased && !self.setup.reverse);
+        self.consumer.keep_copy();
+    }
+
+    /// Returns the consumer of changes.
+    pub fn consumer(&self) -> &Consumer {
+        &self.consumer
+    }
+
+    /// Takes what there is to deliver, and compares the copy if there is one. Returns an error of
+    /// the engine.
+    ///
+    /// # Errors
+    /// A violation if a change is missing, comes twice or is wrong.
+    pub fn follow(&mut self, db: &Db) -> Check<Option<Error>> {
+        if !self.setup.leased {
+            return Ok(None);
         }
+        if self.consumer.keeps_copy()
+            && let Err(error) = db.sync()
+        {
+            return Ok(Some(error));
+        }
+        let failed = self.consumer.follow(&self.env, db)?;
+        if failed.is_some() || self.loss(Loss::Power) == Loss::Lie {
+            return Ok(failed);
+        }
+        self.consumer.compare(db)
     }
 
     /// Closes the database and drops the handle, even if closing fails.
@@ -160,7 +179,7 @@ impl Runner {
     /// Returns the engine's errors.
     pub fn close(&mut self) -> Result<(), Error> {
         self.snapshots.clear();
-        self.changes = None;
+        self.consumer.end();
         if let Some(db) = self.db.take() {
             let closed = db.close();
             self.failed |= closed.is_err() || self.poisoned;
@@ -239,7 +258,7 @@ impl Runner {
                 db.step_background(*job).map(drop)
             }
             Step::Read => {
-                let failed = self.follow();
+                let failed = self.follow(&db)?;
                 let read = self.read(&db)?;
                 return Ok(read.or(failed));
             }

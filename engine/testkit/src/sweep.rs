@@ -5,6 +5,7 @@
 //! reopening. At the end the machine is crashed and the oracle checks the states; then the database
 //! is closed and reopened in place.
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cairndb::{Durability, Error, ErrorKind, Job};
@@ -35,9 +36,47 @@ impl Lasts {
     pub const ALL: [Lasts; 3] = [Lasts::Once, Lasts::Sticky, Lasts::Healed];
 }
 
+/// An operation of a run without faults, and how it fails in another run.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The operation.
+    pub op: Op,
+    /// How it fails.
+    pub effect: Effect,
+    /// For how long.
+    pub lasts: Lasts,
+    /// Whether a consumer with a lease follows.
+    pub leased: bool,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (op, leased) = (&self.op, if self.leased { "leased, " } else { "" });
+        let how = format!("{leased}{:?} {:?}", self.effect, self.lasts);
+        write!(
+            f,
+            "{how} at operation {} ({:?} {})",
+            op.index, op.kind, op.name
+        )
+    }
+}
+
 /// Returns the reference workload: every kind of step, flushes, compactions, a new manifest, a
-/// reopen.
-pub fn reference() -> Vec<Step> {
+/// reopen. If a consumer follows, everything is logged: it cannot copy anything else.
+pub fn reference(leased: bool) -> Vec<Step> {
+    let mut steps = every_kind();
+    for step in &mut steps {
+        if let Step::One(.., durability) | Step::Batch(_, durability) = step
+            && leased
+            && *durability == Durability::None
+        {
+            *durability = Durability::Os;
+        }
+    }
+    steps
+}
+
+fn every_kind() -> Vec<Step> {
     let mut random = Random::new(11);
     let put = |key, len, durability| Step::One(key, Act::Put(len), durability);
     let mut steps = vec![
@@ -94,30 +133,66 @@ pub fn reference() -> Vec<Step> {
 /// # Errors
 /// A violation if the workload does not complete.
 pub fn operations(seed: u64) -> Check<Vec<Op>> {
-    let mut runner = Runner::new(SimEnv::new(seed), Setup::plain());
+    Ok(without_fault(seed, false)?.env.ops())
+}
+
+/// Returns operations of the same with a consumer of changes: all of its own calls, and one of
+/// `one_in` others, which include those that keep the log for it.
+///
+/// # Errors
+/// Same as [`operations`].
+pub fn operations_followed(seed: u64, one_in: u64) -> Check<Vec<Op>> {
+    let runner = without_fault(seed, true)?;
+    let (consumer, mut ops) = (runner.consumer(), runner.env.ops());
+    if !consumer.is_fed() || consumer.revoked() > 0 {
+        return Err(Violation::new(
+            "without a fault, the consumer lost its feed",
+        ));
+    }
+    let calls = consumer.calls();
+    let is_own = |index| calls.iter().any(|call| call.contains(&index));
+    ops.retain(|op| is_own(op.index) || op.index.is_multiple_of(one_in));
+    Ok(ops)
+}
+
+fn new_runner(seed: u64, leased: bool) -> Runner {
+    let setup = Setup {
+        leased,
+        ..Setup::plain()
+    };
+    let mut runner = Runner::new(SimEnv::new(seed), setup);
+    if leased {
+        runner.keep_copy();
+    }
+    runner
+}
+
+fn without_fault(seed: u64, leased: bool) -> Check<Runner> {
+    let mut runner = new_runner(seed, leased);
     let failed = |error: Error| Violation::new(format!("without a fault: {error}"));
     runner.open().map_err(failed)?;
-    for step in reference() {
+    for step in reference(leased) {
         if let Some(error) = runner.perform(&step)? {
             return Err(failed(error).within(format_args!("{step:?}")));
         }
     }
     runner.check()?;
-    Ok(runner.env.ops())
+    Ok(runner)
 }
 
-/// Runs the workload with a fault at operation `op`. Its crash states are counted in `campaign`.
+/// Runs the workload with a fault. Its crash states are counted in `campaign`. Returns how often
+/// the consumer's feed was revoked, so that it had to begin again.
 ///
 /// # Errors
 /// The first violation.
-pub fn run(campaign: &Campaign, seed: u64, op: &Op, effect: Effect, lasts: Lasts) -> Check<()> {
-    let place = format!(
-        "{effect:?} {lasts:?} at operation {} ({:?} {})",
-        op.index, op.kind, op.name
-    );
+pub fn run(campaign: &Campaign, seed: u64, case: &Case) -> Check<u64> {
+    let Case {
+        op, effect, lasts, ..
+    } = case;
+    let (effect, lasts, place) = (*effect, *lasts, case.to_string());
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let mut sweep = Sweep {
-            runner: Runner::new(SimEnv::new(seed), Setup::plain()),
+            runner: new_runner(seed, case.leased),
             effect,
             lasts,
             hits_copy: lasts == Lasts::Once && op.dir.to_str() != Some(PATH),
@@ -126,7 +201,8 @@ pub fn run(campaign: &Campaign, seed: u64, op: &Op, effect: Effect, lasts: Lasts
         let sticky = lasts != Lasts::Once;
         let fault = if sticky { fault.sticky() } else { fault };
         sweep.runner.env.inject(fault);
-        sweep.run(campaign, &place)
+        sweep.run(campaign, &place)?;
+        Ok(sweep.runner.consumer().revoked())
     }));
     let result = caught.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
@@ -154,7 +230,7 @@ impl Sweep {
         if let Err(error) = self.runner.open() {
             self.check_error(&error)?;
         }
-        let steps = reference();
+        let steps = reference(self.runner.setup.leased);
         for (index, step) in steps.iter().enumerate() {
             if self.lasts == Lasts::Healed && index == steps.len() * 2 / 3 {
                 self.runner.env.heal();
@@ -263,6 +339,21 @@ impl Sweep {
             return Ok(());
         }
         oracle::check_protocol(&self.runner.env)?;
+        self.check_feed()?;
         self.runner.check()
+    }
+
+    /// Checks that the consumer has continued, and has everything.
+    fn check_feed(&mut self) -> Check<()> {
+        let Some(db) = self.runner.db().cloned() else {
+            return Ok(());
+        };
+        if let Some(error) = self.runner.follow(&db)? {
+            return Err(Violation::new(format!("the feed failed: {error}")));
+        }
+        if self.runner.setup.leased && !self.runner.consumer().is_fed() {
+            return Err(Violation::new("no feed after reopening"));
+        }
+        Ok(())
     }
 }
