@@ -1,5 +1,6 @@
 //! Operations on a database that is not open: verify and destroy.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,12 +8,16 @@ use std::sync::atomic::Ordering;
 use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Order, Result, watch};
 use cairndb_env::Dir;
 use cairndb_files::{Ownership, ownership};
+use cairndb_format::batch;
 use cairndb_format::evidence::{Evidence, other_store_in};
+use cairndb_format::log::HEADER_BYTES;
 use cairndb_format::name::{self, FileKind};
 use cairndb_format::value_file::ValueScan;
 use cairndb_shared::Shared;
 
 use crate::engine::core::Core;
+use crate::log::history::History;
+use crate::log::segment_file::SegmentFile;
 use crate::read::get::sources;
 use crate::read::merging_iter::MergingIter;
 use crate::read::source::hidden::deleted_before;
@@ -43,11 +48,12 @@ pub struct VerifyReport {
 
 /// Checks the whole database at `path` without changing anything.
 ///
-/// Reads every byte of the tables and of the manifest, the log records that an open would replay,
-/// and, in value files, the live values and all values that existed at the last clean close. Checks
-/// checksums, key order, bounds and references. At last, counts the entries, for which it reads the
-/// keys a second time, in order. `options` must contain the database's comparator
-/// and merge operator, as for an open; its `error_if_exists` is ignored.
+/// Reads every byte of the tables and of the manifest, the log records that an open would replay
+/// or that are kept for [leases](crate::ChangesOptions::lease), and, in value files, the live
+/// values and all values that existed at the last clean close. Checks checksums, key order, bounds
+/// and references. At last, counts the entries, for which it reads the keys a second time, in
+/// order. `options` must contain the database's comparator and merge operator, as for an open; its
+/// `error_if_exists` is ignored.
 ///
 /// With [`Options::follow`], another process may have the database open for writing: the state at
 /// the time of the call is verified, and `log_versions` are those that are in no table yet.
@@ -262,6 +268,10 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
         done += handle.bytes.load(Ordering::Relaxed);
         watch::reach(done)?;
     }
+    // A writer that is followed frees what is kept at any time.
+    if core.follower.is_none() {
+        verify_kept(&*core.base.dir, &core.disk.log.history)?;
+    }
     let average = version.bytes() / report.versions.max(1);
     for section in core.base.versions.sections() {
         let view = core.base.versions.view_of(section);
@@ -272,6 +282,21 @@ fn verify_all(core: &Core) -> Result<VerifyReport> {
     }
     watch::reach(done + version.bytes())?;
     Ok(report)
+}
+
+/// Reads the log that is kept for readers of changes.
+fn verify_kept(dir: &dyn Dir, history: &History) -> Result<()> {
+    let (mut kept, mut bytes) = (BTreeMap::new(), Vec::new());
+    history.add_readable(&mut kept);
+    for (record, end) in kept.values() {
+        let segment = SegmentFile::open(dir, record)?;
+        // Entry by entry: a record may be valid and yet hold what is none.
+        segment.read(HEADER_BYTES as u64..*end, &mut bytes, |record| {
+            batch::iter(record.payload)?.try_for_each(|entry| entry.map(drop))
+        })?;
+        watch::check()?;
+    }
+    Ok(())
 }
 
 /// Counts the keys that `exist` and whose newest version is not a tombstone or in a deleted range:

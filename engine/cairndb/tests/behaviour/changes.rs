@@ -9,7 +9,7 @@ use cairndb::{
     KeyspaceOptions, Options, Place, WriteBatch, WriteOptions,
 };
 
-use crate::{all, fails, fails_with, mem_db, noise, real_dir, threaded};
+use crate::{all, fails, fails_with, mem_db, noise, paths, real_dir, threaded};
 
 /// Returns all changes that can be delivered now.
 #[track_caller]
@@ -355,4 +355,49 @@ fn a_write_at_the_end_of_an_interval_is_delivered() {
         let change = changes.next_within(Duration::from_secs(20)).unwrap();
         assert!(change.is_some(), "change {n}");
     }
+}
+
+/// Damage where only a lease needs the log: no open reads it, but `verify` does.
+#[test]
+fn damage_of_the_log_that_a_lease_keeps_is_found() {
+    let dir = real_dir();
+    let db = Db::open(&dir).unwrap();
+    drop(db.changes(&ChangesOptions::new().lease("copy")).unwrap());
+    for value in [&b"first"[..], b"the second"] {
+        db.put(b"k", value).unwrap();
+        db.flush().unwrap();
+    }
+    db.close().unwrap();
+    let verify = || cairndb::verify(&dir, &Options::new());
+    assert_eq!(verify().unwrap().log_versions, 0, "all is in tables");
+
+    let at = |bytes: &[u8]| bytes.windows(10).position(|part| part == b"the second");
+    let mut flipped = Vec::new();
+    for path in paths(dir.path(), "log") {
+        let mut bytes = std::fs::read(&path).unwrap();
+        if let Some(at) = at(&bytes) {
+            bytes[at] ^= 1;
+            std::fs::write(&path, &bytes).unwrap();
+            flipped.push((path.file_name().unwrap().to_owned(), at));
+        }
+    }
+
+    let error = fails(verify(), ErrorKind::Corruption);
+    let named = error.file_name().unwrap();
+    let (_, flipped) = flipped.iter().find(|(file, _)| *file == *named).unwrap();
+    // The record begins shortly before its value.
+    let offset = usize::try_from(error.file_offset().unwrap()).unwrap();
+    assert!((flipped - 100..*flipped).contains(&offset), "{error}");
+    // The consumer gets what is before; everybody else gets everything.
+    let db = Db::open(&dir).unwrap();
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"the second"[..]));
+    let mut changes = db.changes(&ChangesOptions::new().lease("copy")).unwrap();
+    let change = changes.next_within(Duration::ZERO).unwrap().unwrap();
+    assert_eq!(lines(&change), ["k=first"]);
+    fails(changes.next_within(Duration::ZERO), ErrorKind::Corruption);
+    drop(changes);
+    // Without the lease nobody needs it.
+    db.drop_lease("copy").unwrap();
+    db.close().unwrap();
+    assert_eq!(verify().unwrap().entries, 1);
 }
