@@ -274,7 +274,7 @@ fn a_comparison_ends_with_its_databases() {
     }
 }
 
-/// On another file system, and at the maximum number of links, files are copied.
+/// On another file system, files are copied.
 #[test]
 fn what_cannot_be_linked_is_copied() {
     let (dir, other) = (real_dir(), tempfile::tempdir_in("/dev/shm"));
@@ -293,4 +293,44 @@ fn what_cannot_be_linked_is_copied() {
     // No file is shared, so everything is compared.
     fork.put(b"l", b"w").unwrap();
     assert_eq!(diff(&db, &fork).unwrap().count(), 1);
+}
+
+/// ext4 permits 65,000 links to a file. Where there is no such limit, nothing is tested.
+#[test]
+fn a_file_with_as_many_links_as_it_can_have_is_copied() {
+    let dir = real_dir();
+    let path = dir.path().join("db");
+    let db = Db::open(&path).unwrap();
+    db.put(b"small", b"1").unwrap();
+    db.put(b"large", &noise(&mut Random::new(1), 20_000))
+        .unwrap();
+    db.flush().unwrap();
+    let [table] = &paths(&path, "tbl")[..] else {
+        panic!("one table")
+    };
+    let links = dir.path().join("links");
+    std::fs::create_dir(&links).unwrap();
+    let refused = (0..70_000).find_map(|number: u32| {
+        let link = links.join(number.to_string());
+        std::fs::hard_link(table, link).err()
+    });
+    let Some(refused) = refused else { return };
+    assert_eq!(refused.kind(), std::io::ErrorKind::TooManyLinks);
+    let count = std::fs::metadata(table).unwrap().nlink();
+    for name in ["fork", "other"] {
+        let report = db.fork(dir.path().join(name)).unwrap();
+        let (copied, length) = (report.copied, table.metadata().unwrap().len());
+        // The value file has few links.
+        assert_eq!((report.shared, report.cloned + copied), (1, 1));
+        assert_eq!(report.copied_bytes, length * copied);
+        let fork = open(dir.path().join(name));
+        assert_eq!(all(&fork), all(&db));
+        fork.close().unwrap();
+        verify(dir.path().join(name), &Options::new()).unwrap();
+    }
+    assert_eq!(std::fs::metadata(table).unwrap().nlink(), count);
+    // With a link less there is room for one fork.
+    std::fs::remove_file(links.join("0")).unwrap();
+    let report = db.fork(dir.path().join("third")).unwrap();
+    assert_eq!((report.shared, report.copied), (2, 0));
 }
