@@ -96,10 +96,19 @@ fn live(dir: &Path, target: &str, seed: u64) -> cairndb::Result<()> {
     say("opened");
     // What is not durable survives a kill as well.
     let durability = [Durability::Sync, Durability::Os][usize::from(seed & 1 == 1)];
+    // Half of the lives take the changes from shared memory, as another process does.
+    let follower = if seed & 2 == 2 {
+        // There is something to follow after a write.
+        source.put(b"", b"")?;
+        Some(source::follow(dir)?)
+    } else {
+        None
+    };
     let pace = Pace::default();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            replay(dir, target, (&source, durability), &pace);
+            let read = follower.as_ref().unwrap_or(&source);
+            replay(dir, target, (read, durability), &pace);
             pace.end();
         });
         let writers = [true, false].map(|leads| {

@@ -61,10 +61,12 @@ impl State {
             other => return Err(Trouble::Wrong(format!("{other:?}: all writes are logged"))),
         };
         let (before, place) = (self.place, change.place);
-        // A record may begin with a note of the time, which has a number too.
+        // A record may begin with a note of the time, which has a number too. A batch for a keyspace
+        // that was dropped meanwhile leaves the note only.
         let marks = place.seq.checked_sub(before.seq + entries);
-        let noted = last.is_some_and(|last| change.time != last.time);
-        let marks = marks.filter(|marks| (u64::from(noted)..=1).contains(marks));
+        let noted = matches!(change.kind, ChangeKind::Batch(_))
+            && last.is_some_and(|last| change.time != last.time);
+        let marks = marks.filter(|marks| (u64::from(noted)..=NOTES_MAX).contains(marks));
         // Each open after a kill begins an incarnation.
         let same = last.is_none_or(|last| last.place.incarnation == place.incarnation);
         let Some(marks) = marks.filter(|_| same) else {
@@ -80,6 +82,9 @@ impl State {
         })
     }
 }
+
+/// Number of notes that may precede a record.
+const NOTES_MAX: u64 = 4;
 
 /// Why a replay ended early.
 pub(crate) enum Trouble {

@@ -20,12 +20,19 @@ const BRIEF: &str = "brief";
 
 /// Opens the source in `dir`, or creates it.
 pub(crate) fn open(dir: &Path) -> cairndb::Result<Db> {
-    Options::new()
-        .create_if_missing(true)
-        // Small, so that the log is flushed and its segments are freed often.
-        .memory_budget(1 << 20)
-        .merge_operator(Arc::new(Append))
-        .open(dir.join("source"))
+    options().open(dir.join("source"))
+}
+
+/// Opens the source in `dir` as another process does.
+pub(crate) fn follow(dir: &Path) -> cairndb::Result<Db> {
+    options().follow().open(dir.join("source"))
+}
+
+fn options() -> Options {
+    let options = Options::new().create_if_missing(true);
+    // Small, so that the log is flushed and its segments are freed often.
+    let options = options.memory_budget(1 << 20);
+    options.merge_operator(Arc::new(Append))
 }
 
 /// Draws the writes of one thread.
