@@ -3,6 +3,7 @@
 pub(crate) mod dead_files;
 pub(crate) mod disk;
 pub(crate) mod group_sync;
+pub(crate) mod intervals;
 pub(crate) mod keeping;
 pub(crate) mod log;
 pub(crate) mod manifests;

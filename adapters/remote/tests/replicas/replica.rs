@@ -61,8 +61,8 @@ impl State {
             other => return Err(Trouble::Wrong(format!("{other:?}: all writes are logged"))),
         };
         let (before, place) = (self.place, change.place);
-        // A record may begin with a note of the time, which has a number too. A batch for a keyspace
-        // that was dropped meanwhile leaves the note only.
+        // A record may begin with a note of the time, which has a number too. A batch for a
+        // keyspace that was dropped meanwhile leaves the note only.
         let marks = place.seq.checked_sub(before.seq + entries);
         let noted = matches!(change.kind, ChangeKind::Batch(_))
             && last.is_some_and(|last| change.time != last.time);

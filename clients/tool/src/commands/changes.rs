@@ -56,8 +56,8 @@ pub(super) fn changes(arguments: &Changes) -> Result<()> {
     printed.and(db.close().map_err(Failure::of(path)))
 }
 
-/// Opens a database and its feed. To print what is there, for writing, as is needed to record what is
-/// acknowledged; to wait for more, as a follower, which keeps no writer out.
+/// Opens a database and its feed. To print what is there, for writing, as is needed to record what
+/// is acknowledged; to wait for more, as a follower, which keeps no writer out.
 fn open(arguments: &Changes, options: &ChangesOptions) -> Result<(Db, cairndb::Changes)> {
     let path = &arguments.directory;
     let db = if arguments.follow {

@@ -1,7 +1,8 @@
 //! `Disk`: what writers append to, and how it becomes durable.
 //!
 //! * [`group_sync`](crate::durable::group_sync): syncs of the log, for concurrent writers
-//! * [`keeping`](crate::durable::keeping): what stays of the log for readers of changes
+//! * [`keeping`](crate::durable::keeping): what stays of the log for readers of changes;
+//!   [`intervals`](crate::durable::intervals): when it is synced for them
 //! * [`persist`](crate::durable::persist): syncs of tables and the manifest that names them
 
 use std::sync::Arc;

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use cairndb_base::{FileNumber, Result, SeqNo};
 use cairndb_env::WritableFile;
@@ -13,10 +12,8 @@ use cairndb_format::manifest::{SegmentRecord, VersionEdit};
 use cairndb_format::name;
 
 use crate::durable::disk::Disk;
-use crate::durable::outside::Outside;
 use crate::log::commit::Commit;
 use crate::log::history::{Change, Holder, Kept, fell_off};
-use crate::log::payload::Payload;
 use crate::log::segment_file::copy_segment;
 use crate::log::segments::Segment;
 
@@ -220,34 +217,6 @@ impl Disk {
         manifests.sync().map_err(poison)
     }
 
-    /// Logs the time before `next`, and begins the interval after which everything logged is synced
-    /// and the time is logged again.
-    ///
-    /// # Errors
-    /// Errors of the log.
-    pub(crate) fn log_mark(&self, commit: &mut Commit, next: &Payload<'_>) -> Result<()> {
-        commit.mark_due = false;
-        if !self.log.history.is_wanted() {
-            return Ok(());
-        }
-        if commit.log_mark(self.base.env.wall_ms(), next)? {
-            self.begin_interval();
-        } else {
-            commit.ask_for_mark();
-        }
-        Ok(())
-    }
-
-    /// Has what was written since the last interval delivered after this one.
-    pub(crate) fn begin_interval(&self) {
-        if self.log.history.is_wanted() {
-            self.log.history.begin_interval(self.base.env.now_ns());
-            // The syncer does not miss this between its look and its wait.
-            drop(self.base.versions.lock());
-            self.base.versions.notify_work();
-        }
-    }
-
     /// Holds the log after `after` or, without it, after what is `last`, unless the lease `name`
     /// does so already. The caller holds the commit lock, and makes a lease durable.
     ///
@@ -284,38 +253,6 @@ impl Disk {
         };
         self.log.history.let_go(&lease);
         self.note_leases().map(|()| true)
-    }
-
-    /// Does what is due: looks what readers in other processes need and ask for, and ends an
-    /// interval that is over.
-    pub(crate) fn tick(&self) {
-        Outside { disk: self }.tend();
-        self.end_interval();
-    }
-
-    /// Returns the time until the next [`Disk::tick`]. A caller that makes it shorter then takes the state
-    /// lock and wakes the syncer.
-    pub(crate) fn until_tick(&self) -> Option<Duration> {
-        let now_ns = self.base.env.now_ns();
-        let outside = self.base.sweeper.followers.are_informed();
-        let outside = outside.then(|| self.log.history.until_look(now_ns));
-        let left = self.log.history.interval_left(now_ns).into_iter();
-        left.chain(outside).min().map(Duration::from_nanos)
-    }
-
-    /// Ends the interval if it is over: syncs what was logged, if it is being read, and lets the
-    /// next write log the time.
-    fn end_interval(&self) {
-        let history = &self.log.history;
-        if !history.end_interval(self.base.env.now_ns()) {
-            return;
-        }
-        // Before the sync: a write that it does not cover begins another interval.
-        self.log.lock().ask_for_mark();
-        if history.is_read() {
-            // A failure poisons the handle, which readers of changes report.
-            let _ = self.sync_written();
-        }
     }
 
     /// Returns the sequence number up to which everything is durable.

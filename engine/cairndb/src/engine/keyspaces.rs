@@ -12,6 +12,7 @@ use cairndb_env::sync::MutexGuard;
 use cairndb_format::manifest::{KeyspaceEvent, KeyspaceRecord, VersionEdit};
 
 use crate::durable::disk::Disk;
+use crate::durable::intervals::Intervals;
 use crate::log::commit::{Commit, closing};
 use crate::state::keyspaces::{KeyspaceState, check_name};
 use crate::state::options::KeyspaceOptions;
@@ -122,7 +123,7 @@ impl KeyspaceManager<'_> {
     /// Records an event for readers of changes, to whom no write may announce it.
     fn add_event(&self, event: KeyspaceEvent) {
         self.disk.log.history.add_event(event);
-        self.disk.begin_interval();
+        Intervals { disk: self.disk }.begin();
     }
 
     /// Appends `edit` to the manifest and syncs it. After an error nothing has changed, unless the

@@ -2,6 +2,7 @@
 
 use cairndb_base::{Result, watch};
 
+use crate::durable::intervals::Intervals;
 use crate::scheduler::policy::{ALL, Task, Tasks};
 use crate::scheduler::runner::{Choice, Runner, Turn};
 
@@ -49,7 +50,7 @@ impl Runner {
     pub(crate) fn step(&self, job: Job) -> Result<bool> {
         self.base.origin.check()?;
         if job == Job::Persist {
-            self.disk.tick();
+            Intervals { disk: &self.disk }.tick();
         }
         self.step_with(&mut Turn::asked(job.tasks()))
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use cairndb_env::sync::MutexGuard;
 
+use crate::durable::intervals::Intervals;
 use crate::scheduler::policy::SYNCER;
 use crate::scheduler::runner::{Choice, Ended, PERSIST_AFTER, Runner, Turn, Wait};
 use crate::versions::engine_state::EngineState;
@@ -22,7 +23,8 @@ impl Runner {
 
     /// Runs one task. If there is none, waits with `wait`.
     pub(super) fn syncer_turn(&self, turn: &mut Turn, wait: Wait<'_>) -> Ended {
-        self.disk.tick();
+        let intervals = Intervals { disk: &self.disk };
+        intervals.tick();
         let state = self.base.versions.lock();
         if state.closing {
             return Ended::Closing;
@@ -48,7 +50,7 @@ impl Runner {
         } else {
             Some(PERSIST_AFTER)
         };
-        let tick = self.disk.until_tick();
+        let tick = intervals.until_tick();
         wait(state, limit.into_iter().chain(tick).min());
         Ended::Waited
     }

@@ -20,6 +20,7 @@ use cairndb_mem::ChunkPool;
 
 use crate::compaction::tables::Tables;
 use crate::durable::disk::Disk;
+use crate::durable::intervals::Intervals;
 use crate::log::commit::{Commit, closing};
 use crate::log::payload::Payload;
 use crate::space::space_maker::SpaceMaker;
@@ -296,7 +297,8 @@ impl Writer {
         logged: bool,
     ) -> Result<MutexGuard<'a, Commit>> {
         if logged && commit.mark_due {
-            self.disk.log_mark(&mut commit, payload)?;
+            let disk = &self.disk;
+            Intervals { disk }.log_mark(&mut commit, payload)?;
         }
         Ok(commit)
     }
