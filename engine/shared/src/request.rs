@@ -46,6 +46,13 @@ pub enum Request {
         /// Its name.
         name: String,
     },
+    /// That the consumer of a lease needs nothing up to a sequence number.
+    Acknowledge {
+        /// Its name.
+        name: String,
+        /// The sequence number.
+        seq: SeqNo,
+    },
 }
 
 /// What the writer answers.
@@ -66,15 +73,28 @@ pub enum Answer {
 pub struct Asked<'s> {
     shared: &'s Shared,
     ticket: u64,
+    /// Whether it stays although nobody waits for the answer.
+    stays: bool,
 }
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
+        if !self.stays && self.answer().is_none() {
+            // Nobody does later what was reported as failed.
+            self.shared
+                .word(TICKET)
+                .store(self.ticket + 1, Ordering::Release);
+        }
         self.shared.file().unlock(TICKET);
     }
 }
 
 impl Asked<'_> {
+    /// Leaves an acknowledgement to the writer, without waiting for it.
+    pub fn leave(mut self) {
+        self.stays = true;
+    }
+
     /// Returns the answer, once there is one.
     pub fn answer(&self) -> Option<Answer> {
         if self.shared.load(ANSWERED) != self.ticket {
@@ -95,11 +115,17 @@ impl<'s> SharedLog<'s> {
     /// # Errors
     /// Those of the lock; `InvalidArgument` if the name is too long.
     pub fn ask(self, request: &Request) -> Result<Option<Asked<'s>>> {
-        let (Request::Lease { name, .. } | Request::Drop { name }) = request;
+        let (Request::Lease { name, .. }
+        | Request::Drop { name }
+        | Request::Acknowledge { name, .. }) = request;
         if name.len() > NAME_WORDS * 8 {
             return Err(Error::invalid("the name of a lease is too long").found(name.len()));
         }
         if !self.shared.file().try_lock(TICKET)? {
+            return Ok(None);
+        }
+        if self.is_left() {
+            self.shared.file().unlock(TICKET);
             return Ok(None);
         }
         let store = |word, value| self.shared.word(word).store(value, Ordering::Relaxed);
@@ -115,6 +141,10 @@ impl<'s> SharedLog<'s> {
                 store(BYTES_MAX, *bytes_max);
             }
             Request::Drop { .. } => store(KIND, 2),
+            Request::Acknowledge { seq, .. } => {
+                store(KIND, 3);
+                store(AFTER, seq + 1);
+            }
         }
         store(NAME_LEN, name.len() as u64);
         for (at, bytes) in name.as_bytes().chunks(8).enumerate() {
@@ -128,7 +158,15 @@ impl<'s> SharedLog<'s> {
         Ok(Some(Asked {
             shared: self.shared,
             ticket: ticket + 1,
+            stays: false,
         }))
+    }
+
+    /// Returns whether an acknowledgement was left to the writer.
+    fn is_left(self) -> bool {
+        let ticket = self.shared.load(TICKET);
+        let is_new = ticket.is_multiple_of(2) && ticket != self.shared.load(ANSWERED);
+        is_new && self.shared.load(KIND) == 3
     }
 
     /// Announces that requests are looked for.
@@ -144,7 +182,10 @@ impl<'s> SharedLog<'s> {
     /// Returns a request that was not answered, and its ticket.
     pub fn requested(self) -> Option<(u64, Request)> {
         let ticket = self.shared.load(TICKET);
-        if !ticket.is_multiple_of(2) || ticket == self.shared.load(ANSWERED) {
+        let is_new = ticket.is_multiple_of(2) && ticket != self.shared.load(ANSWERED);
+        // That of a process that has ended is not carried out, unless it was left to the writer.
+        let waits = || self.shared.file().is_locked(TICKET).unwrap_or(false);
+        if !is_new || !self.is_left() && !waits() {
             return None;
         }
         let relaxed = |word| self.shared.word(word).load(Ordering::Relaxed);
@@ -156,14 +197,18 @@ impl<'s> SharedLog<'s> {
         if relaxed(TICKET) != ticket {
             return None;
         }
-        let name = String::from_utf8(bytes).unwrap_or_default();
-        let request = match kind {
-            2 => Request::Drop { name },
-            _ => Request::Lease {
+        let name = String::from_utf8(bytes).ok();
+        let name = name.filter(|name| (1..NAME_WORDS * 8).contains(&name.len()))?;
+        let after = after.checked_sub(1);
+        let request = match (kind, after) {
+            (1, after) => Request::Lease {
                 name,
-                after: after.checked_sub(1),
+                after,
                 bytes_max,
             },
+            (2, _) => Request::Drop { name },
+            (3, Some(seq)) => Request::Acknowledge { name, seq },
+            _ => return None,
         };
         Some((ticket, request))
     }
@@ -214,6 +259,16 @@ mod tests {
         assert_eq!(asked.expect("nobody else asks").answer(), None);
         writer.serve();
         assert!(one.is_served());
+        // The asker has not waited for the answer.
+        assert!(writer.requested().is_none());
+        let name = "n".to_owned();
+        let left = Request::Acknowledge { name, seq: 7 };
+        one.ask(&left)?.expect("nobody else asks").leave();
+        assert!(two.ask(&request)?.is_none(), "it is not overwritten");
+        let (ticket, found) = writer.requested().expect("it was left");
+        assert_eq!(found, left);
+        writer.answer(ticket, Answer::Done);
+        assert!(two.ask(&request)?.is_some());
         Ok(())
     }
 }

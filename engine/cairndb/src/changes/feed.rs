@@ -22,7 +22,7 @@ use crate::changes::change::{Change, ChangeKind, ChangedEntries, Place, time_of}
 use crate::changes::log_reader::LogReader;
 use crate::changes::source::{Ready, Source};
 use crate::log::history::fell_off;
-use crate::read::value_ref::read_pointer_unmapped;
+use crate::read::value_ref::{decode_pointer, read_pointer_unmapped};
 use crate::state::lineage::Lineage;
 use crate::state::options::Durability;
 use crate::state::sections::StoredKey;
@@ -168,8 +168,9 @@ impl Feed {
     /// # Errors
     /// `Revoked` if the consumer fell off; `Corruption`, `Io`, `Closed`.
     pub(crate) fn next(&mut self) -> Result<Option<Change>> {
+        let before = self.seq;
         let found = self.next_ready();
-        if self.source.has_fallen() {
+        if self.source.has_fallen(before) {
             // Whatever was read, its file may have been used again.
             return Err(fell_off());
         }
@@ -343,6 +344,11 @@ fn decode(
             Kind::Pointer => {
                 let values =
                     values.get_or_insert_with(|| Arc::clone(&base.versions.version().values));
+                let pointer = decode_pointer(stored.bytes, entry.value)?;
+                if !values.contains_key(&pointer.file.0) {
+                    // Dropped before the consumer held it.
+                    return Err(fell_off());
+                }
                 let order = &base.opener.orders[stored.section];
                 read_pointer_unmapped(order, values, stored.bytes, entry.value, &mut large)?;
                 Some(&large[..])

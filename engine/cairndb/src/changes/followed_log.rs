@@ -76,7 +76,7 @@ impl FollowedLog {
     fn begin(&mut self, wanted: &Wanted) -> Result<bool> {
         let now = self.follower.log().now(Some(&self.state))?;
         self.state = Arc::clone(&now.state);
-        let after = wanted.after_in(&self.state.lineage, now.published())?;
+        let after = wanted.after_in(&self.state.lineage, now.last())?;
         if self.slot.is_none() && self.lease.is_some() {
             let message = "a lease is held in shared memory, which this process may not write; \
                            follow without one";
@@ -112,13 +112,20 @@ impl FollowedLog {
                 },
             });
         }
-        Ok(self.reaches(held))
+        Ok(self.follower.log().floor(&self.state) <= held)
     }
 
-    /// Returns whether everything after `seq` that was logged can be read.
-    fn reaches(&self, seq: SeqNo) -> bool {
-        // A lease in the manifest holds what it needs.
-        self.lease.is_some() || self.follower.log().floor(&self.state) <= seq
+    /// Checks that another writer, which has announced `state`, holds what this consumer needs.
+    fn check(&self, now: &LogNow, seq: SeqNo) -> Result<()> {
+        let state = &now.state;
+        let before = self.state.lineage.present();
+        state.lineage.check(before, seq, now.last())?;
+        let lease = self.lease.as_deref().map(|name| state.history.lease(name));
+        let holds = match lease {
+            Some(lease) => lease.is_some_and(|lease| !lease.has_fallen()),
+            None => self.follower.log().floor(state) <= self.held(),
+        };
+        if holds { Ok(()) } else { Err(fell_off()) }
     }
 
     fn ready(&self, now: &LogNow) -> Ready {
@@ -172,20 +179,10 @@ impl Source for FollowedLog {
 
     fn look(&mut self, seq: SeqNo) -> Result<Ready> {
         let now = self.follower.log().now(Some(&self.state))?;
-        let before = std::mem::replace(&mut self.state, Arc::clone(&now.state));
-        if before.session != now.state.session {
-            // Another writer: what this consumer has passed may be lost, or what it needs gone.
-            let lineage = &now.state.lineage;
-            lineage.check(before.lineage.present(), seq, now.published())?;
-            let lease = self
-                .lease
-                .as_deref()
-                .map(|name| self.state.history.lease(name));
-            let ended = lease.is_some_and(|lease| lease.is_none_or(|lease| lease.has_fallen()));
-            if ended || !self.reaches(self.held()) {
-                return Err(fell_off());
-            }
+        if self.state.session != now.state.session {
+            self.check(&now, seq)?;
         }
+        self.state = Arc::clone(&now.state);
         Ok(self.ready(&now))
     }
 
@@ -219,19 +216,26 @@ impl Source for FollowedLog {
         self.lease.is_some()
     }
 
-    fn advance(&self, seq: SeqNo, _at_once: bool) -> Result<()> {
+    fn advance(&self, seq: SeqNo, at_once: bool) -> Result<()> {
         let mut held = self.held.lock();
         *held = seq.max(*held);
         if let Some(slot) = &self.slot {
             slot.advance_log(seq);
         }
-        Ok(())
+        drop(held);
+        match &self.lease {
+            Some(name) if at_once => self.follower.log().ask(&Request::Acknowledge {
+                name: name.clone(),
+                seq,
+            }),
+            _ => Ok(()),
+        }
     }
 
-    fn has_fallen(&self) -> bool {
+    fn has_fallen(&self, seq: SeqNo) -> bool {
         match &self.slot {
             Some(slot) => slot.has_lost_log(),
-            None => !self.reaches(self.held()),
+            None => self.follower.log().floor(&self.state) > seq,
         }
     }
 
@@ -250,5 +254,21 @@ impl Source for FollowedLog {
 
     fn step(&self, _seen: SeqNo) -> bool {
         false
+    }
+}
+
+impl Drop for FollowedLog {
+    fn drop(&mut self) {
+        let Some(name) = self.lease.take() else {
+            return;
+        };
+        let seq = self.held();
+        let lease = self.state.history.lease(&name);
+        if lease.is_some_and(|lease| lease.seq() < seq) {
+            // The writer may not look at the slot before it is free.
+            self.follower
+                .log()
+                .leave(&Request::Acknowledge { name, seq });
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cairndb_base::{Result, SeqNo};
+use cairndb_format::log::HEADER_BYTES;
 
 use crate::changes::feed::Wanted;
 use crate::changes::log_reader::Readable;
@@ -70,7 +71,10 @@ impl Source for OwnLog {
     fn readable(&self) -> Result<Readable> {
         let mut found = Readable::new();
         for segment in self.disk.log.segments().live() {
-            found.insert(segment.number, (segment.record(), segment.written()));
+            // One without a record may still be abandoned.
+            if segment.written() > HEADER_BYTES as u64 {
+                found.insert(segment.number, (segment.record(), segment.written()));
+            }
         }
         // Then those that were retired in the meantime, or are about to be, in their copies.
         self.history().add_readable(&mut found);
@@ -102,8 +106,8 @@ impl Source for OwnLog {
         }
     }
 
-    fn has_fallen(&self) -> bool {
-        self.holder.has_fallen()
+    fn has_fallen(&self, seq: SeqNo) -> bool {
+        self.holder.has_fallen() || seq < self.history().floor()
     }
 
     fn durable(&self) -> SeqNo {
@@ -131,7 +135,7 @@ impl Source for OwnLog {
 
 impl Drop for OwnLog {
     fn drop(&mut self) {
-        self.holder.read_each(0);
+        self.holder.end_reading();
         if !self.is_leased() {
             self.history().let_go(&self.holder);
         }

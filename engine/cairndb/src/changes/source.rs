@@ -49,8 +49,9 @@ pub(crate) trait Source: Send {
     /// Records that the consumer needs nothing up to `seq`. If `at_once`, that becomes durable now.
     fn advance(&self, seq: SeqNo, at_once: bool) -> Result<()>;
 
-    /// Returns whether the consumer has fallen off.
-    fn has_fallen(&self) -> bool;
+    /// Returns whether what a consumer has read after `seq` may lack something: it has fallen off,
+    /// or another consumer of its lease has acknowledged more.
+    fn has_fallen(&self, seq: SeqNo) -> bool;
 
     /// Returns the sequence number up to which everything is durable now.
     fn durable(&self) -> SeqNo;

@@ -57,25 +57,38 @@ impl Disk {
             return Ok(Vec::new());
         };
         let dir = &*self.base.dir;
+        let before = self.log.history.copies();
+        let made = |kept: &Kept| {
+            let mut before = before.iter();
+            let same = |copy: &&SegmentRecord| {
+                (copy.segment, copy.bytes) == (kept.record.segment, kept.end)
+            };
+            before.find(same).copied()
+        };
         let leaving = self.leaving(floor, last_seq).into_iter();
         let leaving = leaving.filter(|it| it.last_seq > needed && it.end > HEADER_BYTES as u64);
-        let copy = |kept: Kept| copy_segment(dir, &kept.record, kept.end, || self.base.new_file());
-        let mut copies: Vec<_> = leaving.map_while(|kept| copy(kept).ok()).collect();
+        let (reused, leaving): (Vec<_>, Vec<_>) = leaving.partition(|kept| made(kept).is_some());
+        let copy = |kept: &Kept| copy_segment(dir, &kept.record, kept.end, || self.base.new_file());
+        let mut copies: Vec<_> = leaving.iter().map_while(|kept| copy(kept).ok()).collect();
         for (_, file) in &copies {
             file.syncer().begin();
         }
         let unsynced =
             |(_, file): &mut (SegmentRecord, Box<dyn WritableFile>)| file.sync().is_err();
         for (copy, _) in copies.extract_if(.., unsynced) {
-            self.base
-                .sweeper
-                .reaper()
-                .add(name::log(FileNumber(copy.file)));
+            let name = name::log(FileNumber(copy.file));
+            self.base.sweeper.reaper().add(name);
         }
+        let new = copies.into_iter().map(|(copy, _)| copy);
+        let copies: Vec<_> = reused.iter().filter_map(made).chain(new).collect();
+        // Those that are no longer needed stay listed until no manifest can name them.
+        let others = before.iter().filter(|copy| !copies.contains(copy));
+        let all: Vec<_> = others.chain(&copies).copied().collect();
+        self.log.history.note_copies(&all);
         if !copies.is_empty() {
             self.base.dir.sync().map_err(poison)?;
         }
-        Ok(copies.into_iter().map(|(copy, _)| copy).collect())
+        Ok(copies)
     }
 
     /// Decides what happens to the segments before `floor`, whose contents are in tables, which
@@ -118,14 +131,17 @@ impl Disk {
         // Spares are taken from the end. Faulting in a whole log would delay callers that wait for
         // this pass.
         let cold = retired.len().saturating_sub(SPARES_WARMED);
-        let mut obsolete: Vec<u64> = freed.iter().map(|kept| kept.record.file).collect();
+        let mut obsolete: BTreeSet<u64> = freed.iter().map(|kept| kept.record.file).collect();
+        let copies = self.log.history.copies().into_iter().map(|copy| copy.file);
+        obsolete.extend(copies.filter(|file| !self.log.history.keeps(*file)));
+        self.log.history.note_copies(&[]);
         for (index, segment) in retired.into_iter().enumerate() {
             if self.log.history.keeps(segment.file) {
                 continue;
             }
-            obsolete.retain(|file| *file != segment.file);
+            obsolete.remove(&segment.file);
             if !self.keep_spare(&segment) {
-                obsolete.push(segment.file);
+                obsolete.insert(segment.file);
             } else if index >= cold {
                 segment.region.warm();
             }

@@ -25,9 +25,8 @@ impl Outside<'_> {
         if !followers.are_informed() || self.disk.base.health.check_write().is_err() {
             return;
         }
-        let before = history.is_wanted();
         history.look_outside(followers);
-        if !before && history.is_wanted() {
+        if history.is_wanted() && history.interval_left(now_ns).is_none() {
             self.disk.log.lock().ask_for_mark();
         }
         // Failures poison the handle, or are met again by the next pass.
@@ -57,6 +56,15 @@ impl Outside<'_> {
                     Answer::Unknown
                 })
             }
+            Request::Acknowledge { name, seq } => {
+                let lease = self.disk.log.history.lease(name);
+                let durable = self.disk.durable_seq(&self.disk.log.lock());
+                if let Some(lease) = lease.filter(|_| *seq <= durable) {
+                    lease.advance(*seq);
+                    self.disk.note_leases()?;
+                }
+                Ok(Answer::Done)
+            }
             Request::Lease {
                 name,
                 after,
@@ -66,6 +74,9 @@ impl Outside<'_> {
                 self.disk.sync_written()?;
                 let mut commit = self.disk.log.lock();
                 let last = self.disk.durable_seq(&commit);
+                if after.is_some_and(|after| after > last) {
+                    return Ok(Answer::Failed);
+                }
                 self.disk
                     .hold(&mut commit, Some(name), (*after, last), *bytes_max)?;
                 drop(commit);

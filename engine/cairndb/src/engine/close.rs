@@ -139,6 +139,10 @@ impl Closer<'_> {
         let change = self.disk.retire(floor, commit.last_seq, &copies);
         change.describe_result(&mut edit, self.disk.log.history.events());
         self.disk.log.manifests.begin_manifest(edit)?;
+        self.base
+            .sweeper
+            .followers
+            .announce_durable(commit.last_seq);
         self.disk.free_segments(floor, change);
         commit.leave_segment();
         // Under the commit lock: no write may follow the clean record.

@@ -52,6 +52,8 @@ struct Keeping {
     /// Readers in other processes, when they were last looked at.
     outside: Vec<LogReader>,
     kept: Vec<Kept>,
+    /// Copies that no manifest names yet: of a pass that is in progress, or has failed.
+    copies: Vec<SegmentRecord>,
     events: Vec<KeyspaceEvent>,
     /// The leases as the manifest has them.
     noted: Vec<Lease>,
@@ -227,6 +229,7 @@ impl History {
                 holders,
                 outside: Vec::new(),
                 kept,
+                copies: Vec::new(),
                 events,
                 noted,
             }),
@@ -448,7 +451,8 @@ impl History {
         let mut all = change.all;
         keeping.kept = all.split_off(change.released);
         keeping.noted = change.leases;
-        let needed = keeping.needed().unwrap_or(SeqNo::MAX);
+        // A reader may still begin at the floor.
+        let needed = keeping.needed().unwrap_or(SeqNo::MAX).min(keeping.floor);
         keeping.events.retain(|event| event.seq > needed);
         all
     }
@@ -456,6 +460,16 @@ impl History {
     /// Returns the number after which a holder needs the log; `None` if none does.
     pub(crate) fn needed(&self) -> Option<SeqNo> {
         self.keeping.lock().needed()
+    }
+
+    /// Returns the copies that no manifest names yet.
+    pub(crate) fn copies(&self) -> Vec<SegmentRecord> {
+        self.keeping.lock().copies.clone()
+    }
+
+    /// Records them: the next pass uses them if this one fails.
+    pub(crate) fn note_copies(&self, copies: &[SegmentRecord]) {
+        self.keeping.lock().copies = copies.to_vec();
     }
 
     /// Returns whether the file of a segment is kept.

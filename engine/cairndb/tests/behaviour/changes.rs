@@ -401,3 +401,29 @@ fn damage_of_the_log_that_a_lease_keeps_is_found() {
     db.close().unwrap();
     assert_eq!(verify().unwrap().entries, 1);
 }
+
+#[test]
+fn a_feed_that_begins_later_has_the_keyspaces_before_it() {
+    let (db, _) = mem_db();
+    db.put(b"a", b"1").unwrap();
+    let place = db.place().unwrap();
+    db.create_keyspace("space", &KeyspaceOptions::new())
+        .unwrap();
+    db.put(b"b", b"2").unwrap();
+    db.flush().unwrap();
+    let mut changes = db.changes(&ChangesOptions::new().after(place)).unwrap();
+    assert_eq!(delivered(&mut changes), ["created space", "b=2"]);
+}
+
+#[test]
+fn a_lease_may_have_several_consumers() {
+    let db = threaded().open("/db").unwrap();
+    let lease = ChangesOptions::new().lease("copy");
+    let first = db.changes(&lease).unwrap();
+    let mut second = db.changes(&lease).unwrap();
+    drop(first);
+    db.put(b"a", b"1").unwrap();
+    // The log is still synced for it.
+    let change = second.next_within(Duration::from_secs(20)).unwrap();
+    assert!(change.is_some());
+}

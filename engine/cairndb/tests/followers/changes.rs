@@ -259,7 +259,7 @@ fn a_feed_survives_a_writer_that_is_killed_anywhere() {
             follower.changes(&lease).unwrap_err().kind(),
             ErrorKind::Locked
         );
-        db.step_background(Job::Persist).unwrap();
+        drop(db.changes(&lease).unwrap());
         let mut changes = follower.changes(&lease).unwrap();
         writing.kill_at(env.op_count() + random.below(1_500));
         let (mut found, mut synced) = (Vec::new(), 0);
@@ -325,4 +325,80 @@ fn numbers(changes: &mut Changes, found: &mut Vec<u32>) {
     while let Some(change) = changes.try_next().unwrap() {
         found.extend(number(&change));
     }
+}
+
+#[test]
+fn an_acknowledgement_outlives_its_feed() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = options().open(&dir).unwrap();
+    db.put(b"a", b"1").unwrap();
+    let follower = follow(dir.path());
+    let lease = ChangesOptions::new().lease("index");
+    for n in 0..3_u8 {
+        let mut changes = follower.changes(&lease).unwrap();
+        db.put(&[n], b"").unwrap();
+        let change = changes.next_within(LONG).unwrap().unwrap();
+        assert!(line(&change).contains(&format!("key: [{n}]")), "{change:?}");
+        // As a consumer does that runs now and then.
+        changes.acknowledge(change.place).unwrap();
+        drop(changes);
+        let end = Instant::now() + LONG;
+        while follower.leases().unwrap()[0].place != change.place {
+            assert!(Instant::now() < end, "the writer takes note of it");
+        }
+    }
+}
+
+#[test]
+fn what_nobody_waits_for_is_not_done_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = options().open(&dir).unwrap();
+    drop(db.changes(&ChangesOptions::new().lease("index")).unwrap());
+    db.close().unwrap();
+    let follower = follow(dir.path());
+    let nobody = follower.drop_lease("index").unwrap_err();
+    assert_eq!(nobody.kind(), ErrorKind::Locked);
+    let nobody = follower
+        .changes(&ChangesOptions::new().lease("other"))
+        .unwrap_err();
+    assert_eq!(nobody.kind(), ErrorKind::Locked);
+    let db = options().open(&dir).unwrap();
+    db.put(b"a", b"1").unwrap();
+    // Another request is answered in a later look than the first one.
+    follower.drop_lease("none").unwrap_err();
+    let leases = db.leases().unwrap();
+    assert_eq!((leases.len(), &*leases[0].name), (1, "index"));
+}
+
+/// Without a writer, what is in the log of a process that was killed is left to the next one.
+#[test]
+fn the_log_of_a_killed_writer_is_not_taken_for_unlogged() {
+    let env = SimEnv::new(1);
+    let options_in = |env: &Arc<SimEnv>| options().env(env.clone());
+    let writing = env.process();
+    let db = options_in(&writing).open("/db").unwrap();
+    let lease = ChangesOptions::new().lease("l");
+    drop(db.changes(&lease).unwrap());
+    for n in 0..5_u8 {
+        db.put(&[n], b"").unwrap();
+    }
+    db.flush().unwrap();
+    db.put(b"last", b"").unwrap();
+    db.sync().unwrap();
+    writing.kill();
+    drop(db);
+    let follower = options_in(&env.process()).follow().open("/db").unwrap();
+    let mut changes = follower.changes(&lease).unwrap();
+    let nothing = changes.try_next().unwrap();
+    assert!(nothing.is_none(), "{nothing:?}");
+    let db = options_in(&env.process()).open("/db").unwrap();
+    db.put(b"again", b"").unwrap();
+    db.sync().unwrap();
+    let found: Vec<Change> = std::iter::from_fn(|| changes.try_next().unwrap()).collect();
+    assert_eq!(found.len(), 7, "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|it| matches!(it.kind, ChangeKind::Batch(_)))
+    );
 }

@@ -40,6 +40,10 @@ pub(crate) struct LogState {
 impl LogState {
     fn new(folded: &Folded, session: u64, generation: u64) -> LogState {
         let found = folded.log.found();
+        // Without a writer, the live log is not delivered, not even what is also in tables.
+        let live = folded.log.live.values().map(|record| record.start_seq - 1);
+        let live = live.min().filter(|_| session == 0);
+        let in_tables = folded.last_seq.min(live.unwrap_or(SeqNo::MAX));
         LogState {
             session,
             generation,
@@ -52,7 +56,7 @@ impl LogState {
                 _ => found.into_live_history(folded.last_seq),
             },
             lineage: folded.stored.lineage.clone(),
-            in_tables: folded.last_seq,
+            in_tables,
         }
     }
 }
@@ -62,11 +66,19 @@ impl LogState {
 pub(crate) struct LogNow {
     pub(crate) state: Arc<LogState>,
     pub(crate) position: LogPosition,
-    /// Sequence number up to which everything is in tables or was read from the log.
+    /// Sequence number up to which everything is in tables or was read from the log, as far as it
+    /// is delivered.
     read: SeqNo,
+    /// Sequence number up to which the follower has read.
+    last: SeqNo,
 }
 
 impl LogNow {
+    /// Returns the last sequence number of the database.
+    pub(crate) fn last(&self) -> SeqNo {
+        self.last.max(self.published())
+    }
+
     /// Returns the last sequence number that readers see. An event that follows has no record.
     pub(crate) fn published(&self) -> SeqNo {
         let event = |seq: &SeqNo| self.state.history.event_after(*seq);
@@ -96,8 +108,20 @@ impl FollowerLog<'_> {
     /// # Errors
     /// Those of [`Follower::refresh`].
     pub(crate) fn now(self, known: Option<&Arc<LogState>>) -> Result<LogNow> {
-        self.follower.refresh()?;
-        let tail = self.follower.tail.lock();
+        let mut tried = 0;
+        let tail = loop {
+            self.follower.refresh()?;
+            let tail = self.follower.tail.lock();
+            // Another thread may have failed to follow what is announced.
+            let failed = tail.manifest.is_none()
+                && tail.session != 0
+                && self.follower.shared.announced().is_some();
+            if !failed || tried == TRIES {
+                break tail;
+            }
+            tried += 1;
+        };
+        let last = self.follower.base.versions.published();
         let is_known = |known: &&Arc<LogState>, session, generation| {
             known.session == session && known.generation == generation
         };
@@ -115,7 +139,8 @@ impl FollowerLog<'_> {
             return Ok(LogNow {
                 state,
                 position: LogPosition::of_word(position),
-                read: self.follower.base.versions.published(),
+                read: last,
+                last,
             });
         }
         let generation = self.follower.shared.generation();
@@ -127,6 +152,7 @@ impl FollowerLog<'_> {
         Ok(LogNow {
             position: LogPosition::default(),
             read: state.in_tables,
+            last,
             state,
         })
     }
@@ -238,6 +264,23 @@ impl FollowerLog<'_> {
                 return Err(Error::new(ErrorKind::Locked, message));
             }
             self.pause(PAUSE);
+        }
+    }
+
+    /// Leaves an acknowledgement to the writer, if there is one. Another request is waited for, but
+    /// not for long.
+    pub(crate) fn leave(self, request: &Request) {
+        let _turn = self.follower.asking.lock();
+        let end = self.follower.base.env.now_ns().saturating_add(nanos(BEGUN));
+        while self.follower.has_writer().unwrap_or(false) {
+            match SharedLog::of(&self.follower.shared).ask(request) {
+                Ok(Some(asked)) => return asked.leave(),
+                Ok(None) if !self.follower.base.is_over(Some(end)) => self.pause(PAUSE),
+                _ => return,
+            }
+            if self.follower.base.stepped() {
+                return;
+            }
         }
     }
 

@@ -15,7 +15,9 @@ pub(crate) struct Holder {
     seq: AtomicU64,
     /// Maximum number of bytes that are kept for it.
     pub(crate) bytes_max: u64,
-    /// Interval at which the log is synced for it; 0 while nobody reads.
+    /// Number of its open readers: a lease may have several.
+    readers: AtomicU64,
+    /// Interval at which the log is synced for them; 0 while nobody reads.
     pub(super) interval_ns: AtomicU64,
     /// Whether more than that would have had to be kept, or the lease was dropped.
     fell: AtomicBool,
@@ -33,14 +35,23 @@ impl Holder {
             name,
             seq: AtomicU64::new(seq),
             bytes_max,
+            readers: AtomicU64::new(0),
             interval_ns: AtomicU64::new(0),
             fell: AtomicBool::new(false),
         }
     }
 
-    /// Records that its reader wants the log to be synced at this interval; 0: it no longer reads.
+    /// Records a reader that wants the log to be synced at this interval.
     pub(crate) fn read_each(&self, interval_ns: u64) {
+        self.readers.fetch_add(1, Ordering::AcqRel);
         self.interval_ns.store(interval_ns, Ordering::Release);
+    }
+
+    /// Records the end of a reader.
+    pub(crate) fn end_reading(&self) {
+        if self.readers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.interval_ns.store(0, Ordering::Release);
+        }
     }
 
     pub(crate) fn seq(&self) -> SeqNo {
