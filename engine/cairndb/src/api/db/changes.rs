@@ -193,8 +193,9 @@ impl Db {
     /// Opens a feed of changes: every batch, whole and in order, the ranges that were deleted, and
     /// the keyspaces that were created and dropped. By default a change is delivered once it is
     /// durable. While a feed is open, what is written at `Os` is therefore synced within 100 ms;
-    /// another thread does it, and copies what is kept of the log for a feed or lease. Writes at
-    /// `None` are not in the log: the feed reports how many there were.
+    /// another thread does it, and copies what is kept of the log for a feed or lease. Where the
+    /// disk keeps up, that costs the writer what such syncs do. Writes at `None` are not in the
+    /// log: the feed reports how many there were.
     ///
     /// A consumer that stores the [place](Change::place) with what it made of the change can
     /// continue after it, in another process and after any crash. A follower has the feed, too; it
