@@ -16,14 +16,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cairndb_base::SeqNo;
 use cairndb_env::sync::Mutex;
-use cairndb_format::manifest::{KeptSegment, KeyspaceEvent, Lease, SegmentRecord, VersionEdit};
+use cairndb_format::manifest::{KeyspaceEvent, Lease, SegmentRecord, VersionEdit};
 use cairndb_shared::{LogReader, lease_key};
 
 use crate::log::segments::Segment;
 
 mod holder;
+mod kept;
 
 pub(crate) use self::holder::{Holder, OutsideReaders, fell_off};
+pub(crate) use self::kept::{Change, Kept};
+use self::kept::{describe, listed};
 
 /// Interval at which the time is logged while somebody needs the log.
 const MARK_INTERVAL_NS: u64 = 100_000_000;
@@ -31,19 +34,6 @@ const MARK_INTERVAL_NS: u64 = 100_000_000;
 /// Interval at which a writer looks what readers in other processes need and ask for. Nothing wakes
 /// it for them; a shorter interval would keep the processor of an idle machine awake.
 const LOOK_INTERVAL_NS: u64 = 1_000_000_000;
-
-/// A segment of which everything is in tables.
-#[derive(Clone, Debug)]
-pub(crate) struct Kept {
-    pub(crate) record: SegmentRecord,
-    /// Offset at which its records end.
-    pub(crate) end: u64,
-    /// The last sequence number that it may contain.
-    pub(crate) last_seq: SeqNo,
-    /// Smallest number of a value file that its pointers may refer to; the maximum if there is
-    /// none.
-    pub(crate) first_values: u64,
-}
 
 #[derive(Debug, Default)]
 struct Keeping {
@@ -57,64 +47,6 @@ struct Keeping {
     events: Vec<KeyspaceEvent>,
     /// The leases as the manifest has them.
     noted: Vec<Lease>,
-}
-
-/// What a pass of the persister changes. It takes effect with [`History::carry_out`], once the
-/// manifest has it.
-#[derive(Debug)]
-pub(crate) struct Change {
-    /// What was kept, and the segments that are in tables now, oldest first.
-    all: Vec<Kept>,
-    /// How many of them, from the first one on, nobody needs.
-    released: usize,
-    /// Whether the manifest has another list of kept segments.
-    is_new: bool,
-    /// Those that are kept in files that the manifest does not name yet.
-    copied: Vec<SegmentRecord>,
-    leases: Vec<Lease>,
-    noted: bool,
-}
-
-impl Change {
-    fn list(&self) -> Vec<KeptSegment> {
-        listed(&self.all[self.released..])
-    }
-
-    /// Adds the change to an edit.
-    pub(crate) fn describe(&self, edit: &mut VersionEdit) {
-        let released = self.all[..self.released].iter();
-        edit.retired_segments = released.map(|kept| kept.record.segment).collect();
-        edit.added_segments.extend(&self.copied);
-        edit.kept_segments = self.is_new.then(|| self.list());
-        edit.leases = (!self.noted).then(|| self.leases.clone());
-    }
-
-    /// Adds the result of the change to an edit that describes everything else.
-    pub(crate) fn describe_result(&self, edit: &mut VersionEdit, events: Vec<KeyspaceEvent>) {
-        describe(edit, &self.all[self.released..], &self.leases, events);
-    }
-}
-
-fn listed(kept: &[Kept]) -> Vec<KeptSegment> {
-    let kept = kept.iter();
-    kept.map(|kept| KeptSegment {
-        segment: kept.record.segment,
-        end: kept.end,
-        first_values: match kept.first_values {
-            u64::MAX => 0,
-            first => first,
-        },
-    })
-    .collect()
-}
-
-/// Adds what is kept to an edit that describes everything else. The edit's own segments are live.
-fn describe(edit: &mut VersionEdit, kept: &[Kept], leases: &[Lease], events: Vec<KeyspaceEvent>) {
-    let records = kept.iter().map(|kept| kept.record);
-    edit.added_segments.splice(0..0, records);
-    edit.kept_segments = (!kept.is_empty()).then(|| listed(kept));
-    edit.leases = (!leases.is_empty()).then(|| leases.to_vec());
-    edit.keyspace_events = events;
 }
 
 impl Keeping {
@@ -242,13 +174,16 @@ impl History {
         keeping.intervals().next().is_some()
     }
 
-    /// Begins an interval: the shortest that a reader wants, at most that at which times are
-    /// logged.
+    /// Begins an interval, unless one is in progress: the shortest that a reader wants, at most
+    /// that at which times are logged.
     pub(crate) fn begin_interval(&self, now_ns: u64) {
         let interval = self.keeping.lock().intervals().min();
         let interval = interval.unwrap_or(MARK_INTERVAL_NS).min(MARK_INTERVAL_NS);
-        self.tick_at
-            .store(now_ns.saturating_add(interval).max(1), Ordering::Release);
+        let end = now_ns.saturating_add(interval).max(1);
+        // A later end would delay what the first write of the interval waits for.
+        let _ = self
+            .tick_at
+            .compare_exchange(0, end, Ordering::AcqRel, Ordering::Acquire);
     }
 
     /// Returns how long the interval lasts; `None` between two.
@@ -489,5 +424,20 @@ impl History {
         let keeping = self.keeping.lock();
         let events = keeping.events.clone();
         describe(edit, &keeping.kept, &keeping.leases(), events);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_write_does_not_delay_the_end_of_an_interval() {
+        let history = History::default();
+        history.begin_interval(5);
+        history.begin_interval(MARK_INTERVAL_NS);
+        assert!(!history.end_interval(MARK_INTERVAL_NS));
+        assert!(history.end_interval(MARK_INTERVAL_NS + 5));
+        assert_eq!(history.interval_left(MARK_INTERVAL_NS + 5), None);
     }
 }

@@ -224,6 +224,7 @@ impl FollowerLog<'_> {
     /// no longer kept from there on; `NotFound` if there is no such lease; `Io` if the writer
     /// could not record it; `Interrupted`.
     pub(crate) fn ask(self, request: &Request) -> Result<()> {
+        self.follower.base.origin.check()?;
         let _turn = self.follower.asking.lock();
         let now_ns = self.follower.base.env.now_ns();
         let end = now_ns.saturating_add(nanos(ANSWER));
@@ -270,6 +271,10 @@ impl FollowerLog<'_> {
     /// Leaves an acknowledgement to the writer, if there is one. Another request is waited for, but
     /// not for long.
     pub(crate) fn leave(self, request: &Request) {
+        if self.follower.base.origin.check().is_err() {
+            // A thread of the parent may have held the lock at the fork.
+            return;
+        }
         let _turn = self.follower.asking.lock();
         let end = self.follower.base.env.now_ns().saturating_add(nanos(BEGUN));
         while self.follower.has_writer().unwrap_or(false) {
