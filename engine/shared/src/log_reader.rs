@@ -1,7 +1,7 @@
 //! What a consumer of changes in another process needs of the log.
 //!
-//! Such a consumer has a slot of its own. The writer keeps the log after the sequence number there,
-//! as for a consumer of its own process.
+//! Such a consumer takes a separate slot. The writer keeps the log after the sequence number there,
+//! as for a consumer in its process.
 
 use cairndb_base::SeqNo;
 use cairndb_base::hash64;

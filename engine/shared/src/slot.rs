@@ -49,7 +49,7 @@ pub fn revoked() -> Error {
 
 impl Slot {
     /// Takes a free slot; `None` if this process may not write the shared memory. Each slot needs a
-    /// [`Shared`] of its own: locks belong to the open file.
+    /// separate [`Shared`]: locks belong to the open file.
     ///
     /// # Errors
     /// `Locked` if every slot is taken; those of the lock.

@@ -136,8 +136,8 @@ pub fn operations(seed: u64) -> Check<Vec<Op>> {
     Ok(without_fault(seed, false)?.env.ops())
 }
 
-/// Returns operations of the same with a consumer of changes: all of its own calls, and one of
-/// `one_in` others, which include those that keep the log for it.
+/// Returns operations of the same with a consumer of changes: all of the consumer's calls, and one
+/// of `one_in` others, which include those that keep the log for it.
 ///
 /// # Errors
 /// Same as [`operations`].

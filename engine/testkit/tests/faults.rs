@@ -19,7 +19,7 @@ use cairndb_testkit::sweep::{self, Case, Lasts};
 
 const THREADS: usize = 2;
 const SEED: u64 = 5;
-/// How many of the operations beside those of a consumer's own calls fail while one follows.
+/// How many of the operations other than those of a consumer's calls fail while one follows.
 const FOLLOWED_ONE_IN: u64 = 9;
 /// Time after which a run counts as hanging; a run normally takes milliseconds.
 const HANG: Duration = Duration::from_mins(1);
@@ -101,8 +101,8 @@ fn every_operation_may_fail_in_every_way() {
     });
     let failures = failures.into_inner();
     println!(
-        "fault sweep: {} of {total} runs over {} operations and {} followed ones, {} feeds revoked, \
-         {} failures; {campaign}",
+        "fault sweep: {} of {total} runs over {} operations and {} followed ones, {} feeds \
+         revoked, {} failures; {campaign}",
         runs.load(Ordering::Relaxed),
         ops.len(),
         followed.len(),

@@ -12,7 +12,7 @@ const ACKNOWLEDGED_EACH: u64 = 50;
 /// How long the consumer waits for a change before it looks whether it should end.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What a target stores beside the entries.
+/// What a target stores in addition to the entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     /// The place of the last change.

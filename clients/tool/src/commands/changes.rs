@@ -104,8 +104,8 @@ fn record(path: &Path, db: &Db, options: &ChangesOptions, place: Option<Place>) 
 fn failure(path: &Path) -> impl Fn(cairndb::Error) -> Failure + '_ {
     move |error| match error.kind() {
         ErrorKind::Revoked => Failure::other(format!(
-            "{}: {error}\ncairn: begin again: with a new lease, after `cairn drop-lease`; then copy \
-             what is there, with `cairn dump`",
+            "{}: {error}\ncairn: begin again: with a new lease, after `cairn drop-lease`; then \
+             copy what is there, with `cairn dump`",
             path.display()
         )),
         _ => Failure::of(path)(error),

@@ -198,7 +198,7 @@ impl FollowerLog<'_> {
         }
     }
 
-    /// Takes a slot of its own for a consumer of changes.
+    /// Takes a separate slot for a consumer of changes.
     ///
     /// # Errors
     /// `Locked` if every slot is taken; those of [`Shared::open`].
