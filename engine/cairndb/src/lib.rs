@@ -101,6 +101,14 @@ pub mod leveldb {
     pub use cairndb_leveldb::{IndexedDbOrder, ReverseOrder};
 }
 
+/// The database as files and records of the log, for programs that copy both: a backup.
+pub mod physical {
+    pub use crate::api::db::physical::directory;
+    pub use crate::changes::change::Logged;
+    pub use crate::engine::assemble::{Assembly, Only};
+    pub use crate::engine::live_files::LiveFiles;
+}
+
 /// Compiles and runs the code of the user documents as tests.
 #[cfg(doctest)]
 mod documents {

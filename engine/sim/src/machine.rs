@@ -257,6 +257,11 @@ impl SimEnv {
     pub fn advance_clock(&self, ns: u64) {
         self.state.lock().clock_ns += ns;
     }
+
+    /// Sets the time that users read back by this much.
+    pub fn set_wall_back(&self, ms: u64) {
+        self.state.lock().set_back_ms += ms;
+    }
 }
 
 impl CrashPoint {
@@ -309,7 +314,8 @@ impl Env for SimEnv {
     }
 
     fn wall_ms(&self) -> u64 {
-        self.state.lock().clock_ns / 1_000_000
+        let state = self.state.lock();
+        (state.clock_ns / 1_000_000).saturating_sub(state.set_back_ms)
     }
 
     fn now_ns(&self) -> u64 {

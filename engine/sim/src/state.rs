@@ -34,6 +34,8 @@ pub(crate) struct SimState {
     pub(crate) shared: BTreeMap<InodeId, SharedHeap>,
     pub(crate) processes: Processes,
     pub(crate) clock_ns: u64,
+    /// By how much the time that users read was set back.
+    pub(crate) set_back_ms: u64,
     pub(crate) random: Random,
     pub(crate) checker: Checker,
 }
@@ -118,6 +120,7 @@ impl SimState {
             shared: BTreeMap::new(),
             processes: Processes::default(),
             clock_ns: 0,
+            set_back_ms: 0,
             checker: Checker::new(settings.reader.clone()),
             random: Random::new(settings.seed),
             settings,

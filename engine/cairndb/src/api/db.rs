@@ -24,6 +24,7 @@ pub(crate) mod diff;
 mod estimates;
 mod follow;
 mod fork;
+pub(crate) mod physical;
 #[cfg(feature = "stream")]
 pub(crate) mod stream;
 mod try_write;

@@ -90,6 +90,26 @@ pub enum ChangeKind {
         /// Its name.
         name: Arc<str>,
     },
+    /// A batch, or an event of a keyspace, as it is on disk
+    /// ([`ChangesOptions::as_logged`](crate::ChangesOptions::as_logged)).
+    Logged(Logged),
+}
+
+/// A change as it is on disk, for backups.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Logged {
+    /// The payload of a record of the log. Its last entry has the number of the change's place.
+    Batch {
+        /// Sequence number of its first entry.
+        first: SeqNo,
+        /// The entries.
+        payload: Vec<u8>,
+        /// (file, end): value files that it points to, and where the last of these values ends.
+        values: Vec<(u64, u64)>,
+    },
+    /// An edit of the manifest.
+    Edit(Vec<u8>),
 }
 
 /// The entries of a batch, in the order in which they were written.
@@ -162,6 +182,17 @@ impl ChangedEntries {
             key,
             value,
         });
+    }
+}
+
+impl Logged {
+    /// Returns a batch whose first entry has the number `first`.
+    pub fn batch(first: SeqNo, payload: Vec<u8>) -> Logged {
+        Logged::Batch {
+            first,
+            payload,
+            values: Vec::new(),
+        }
     }
 }
 

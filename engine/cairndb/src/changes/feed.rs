@@ -17,8 +17,9 @@ use std::time::{Duration, SystemTime};
 use cairndb_base::{Error, Kind, Result, SeqNo, watch};
 use cairndb_format::batch;
 use cairndb_format::log::Record;
+use cairndb_format::manifest::{KeyspaceEvent, KeyspaceRecord, VersionEdit};
 
-use crate::changes::change::{Change, ChangeKind, ChangedEntries, Place, time_of};
+use crate::changes::change::{Change, ChangeKind, ChangedEntries, Logged, Place, time_of};
 use crate::changes::log_reader::LogReader;
 use crate::changes::source::{Ready, Source};
 use crate::log::history::fell_off;
@@ -44,11 +45,14 @@ pub(crate) struct Wanted {
     pub(crate) bytes_max: u64,
     pub(crate) durability: Durability,
     pub(crate) interval_ns: u64,
+    /// Whether changes are delivered as they are on disk.
+    pub(crate) as_logged: bool,
 }
 
 pub(crate) struct Feed {
     source: Box<dyn Source>,
     durability: Durability,
+    as_logged: bool,
     reader: LogReader,
     /// The last sequence number that was passed.
     seq: SeqNo,
@@ -96,6 +100,7 @@ impl Feed {
         let after = wanted.after.map(|place| place.seq);
         Feed {
             durability: wanted.durability,
+            as_logged: wanted.as_logged,
             reader: LogReader::default(),
             seq: after.unwrap_or_else(|| source.held()),
             source,
@@ -210,16 +215,20 @@ impl Feed {
             }
             let file = self.reader.file().map(str::to_owned);
             let is_new = newest > self.seq;
-            let entries = decode(source, &mut self.names, &record, is_new);
-            let (entries, time) = entries.map_err(|error| match (error.file_name(), file) {
+            let decoded = if self.as_logged {
+                logged(source, &record)
+            } else {
+                decode(source, &mut self.names, &record, is_new)
+            };
+            let (kind, time) = decoded.map_err(|error| match (error.file_name(), file) {
                 (None, Some(file)) => error.file(file).offset(record.offset),
                 _ => error,
             })?;
             self.time = time.or(self.time);
             self.reader.pass(end);
             self.seq = self.seq.max(newest);
-            if is_new && !entries.is_empty() {
-                return Ok(Some(self.change(ChangeKind::Batch(entries))));
+            if let Some(kind) = kind.filter(|_| is_new) {
+                return Ok(Some(self.change(kind)));
             }
         }
         Ok(None)
@@ -264,12 +273,12 @@ impl Feed {
             Some(event) if event.seq == self.seq + 1 => {
                 self.seq = event.seq;
                 self.time = time_of(&event.time_ms.to_le_bytes());
-                let name: Arc<str> = event.name.into();
+                let name: Arc<str> = event.name.clone().into();
                 self.names.insert(event.number, Arc::clone(&name));
-                if event.created {
-                    ChangeKind::KeyspaceCreated { name }
-                } else {
-                    ChangeKind::KeyspaceDropped { name }
+                match event.created {
+                    _ if self.as_logged => ChangeKind::Logged(self.edit_of(&event)),
+                    true => ChangeKind::KeyspaceCreated { name },
+                    false => ChangeKind::KeyspaceDropped { name },
                 }
             }
             event => {
@@ -280,6 +289,27 @@ impl Feed {
             }
         };
         self.change(kind)
+    }
+
+    /// Returns the edit of the manifest with an event.
+    fn edit_of(&self, event: &KeyspaceEvent) -> Logged {
+        let mut edit = VersionEdit::default();
+        if event.created {
+            let known = self.source.base().keyspaces.get(event.number);
+            let known = known.map(|keyspace| keyspace.record.clone());
+            // Of a keyspace that was dropped since, only this is known.
+            edit.created_keyspaces
+                .push(known.unwrap_or_else(|| KeyspaceRecord {
+                    number: event.number,
+                    name: event.name.clone(),
+                    ..KeyspaceRecord::default()
+                }));
+        } else {
+            edit.dropped_keyspaces.push(event.number);
+        }
+        let mut bytes = Vec::new();
+        edit.encode(&mut bytes);
+        Logged::Edit(bytes)
     }
 
     /// Returns the next change, once there is one; `None` after `limit`, and if nobody else could
@@ -322,7 +352,7 @@ fn decode(
     names: &mut BTreeMap<u32, Arc<str>>,
     record: &Record<'_>,
     is_new: bool,
-) -> Result<(ChangedEntries, Option<SystemTime>)> {
+) -> Result<(Option<ChangeKind>, Option<SystemTime>)> {
     let base = source.base();
     let (mut entries, mut time) = (ChangedEntries::default(), None);
     let mut values: Option<Arc<Values>> = None;
@@ -357,7 +387,40 @@ fn decode(
         };
         entries.add(keyspace, entry.kind, stored.users(), value);
     }
-    Ok((entries, time))
+    let kind = (!entries.is_empty()).then_some(ChangeKind::Batch(entries));
+    Ok((kind, time))
+}
+
+/// Returns a record as it is in the log, and the time that it states.
+fn logged(
+    source: &dyn Source,
+    record: &Record<'_>,
+) -> Result<(Option<ChangeKind>, Option<SystemTime>)> {
+    let (mut time, mut values) = (None, BTreeMap::<u64, u64>::new());
+    for entry in batch::iter(record.payload)? {
+        let entry = entry?;
+        match entry.kind {
+            Kind::TimeMark => time = time_of(entry.value),
+            Kind::Pointer => {
+                let pointer = decode_pointer(entry.key, entry.value)?;
+                let end = pointer.end().unwrap_or(u64::MAX);
+                let known = values.entry(pointer.file.0).or_default();
+                *known = end.max(*known);
+            }
+            _ => {}
+        }
+    }
+    let there = source.base().versions.version();
+    if values.keys().any(|file| !there.values.contains_key(file)) {
+        return Err(fell_off());
+    }
+    let batch = Logged::Batch {
+        first: record.seq,
+        payload: record.payload.to_vec(),
+        values: values.into_iter().collect(),
+    };
+    let kind = (record.count()? > 0).then_some(ChangeKind::Logged(batch));
+    Ok((kind, time))
 }
 
 /// Returns the name of a keyspace, which may have been dropped since.

@@ -10,6 +10,7 @@ use cairndb_format::manifest::{ManifestWriter, VersionEdit, prepare_current};
 use cairndb_format::name;
 
 use crate::log::manifest::Manifest;
+use crate::state::version::Version;
 use crate::versions::base::Base;
 
 pub(crate) struct Manifests {
@@ -103,15 +104,20 @@ impl Manifests {
 
     /// Returns the edit that builds the durable version from an empty one, without a log.
     pub(crate) fn durable_edit(&self) -> VersionEdit {
+        self.durable_state().1
+    }
+
+    /// Returns the durable version, and the edit that builds it from an empty one.
+    pub(crate) fn durable_state(&self) -> (Arc<Version>, VersionEdit) {
         let state = self.base.versions.lock();
+        let version = Arc::clone(&state.durable.version);
         let dead = state.durable.dead.iter();
         let value_dead = dead.map(|(file, dead)| (*file, *dead)).collect();
-        VersionEdit {
+        let edit = VersionEdit {
             value_dead,
-            ..self
-                .base
-                .snapshot_edit(&state.durable.version, state.durable.seq)
-        }
+            ..self.base.snapshot_edit(&version, state.durable.seq)
+        };
+        (version, edit)
     }
 
     /// Writes `edit`, which describes everything, into a new manifest and points CURRENT to it.

@@ -15,13 +15,12 @@ use std::sync::atomic::Ordering;
 use cairndb_base::{Error, ErrorKind, FileNumber, Result, SeqNo, watch};
 use cairndb_env::{Dir, Linked};
 use cairndb_files::make_directory;
-use cairndb_format::manifest::{
-    CleanClose, DeletedRange, ManifestWriter, VersionEdit, install_current,
-};
+use cairndb_format::manifest::{CleanClose, DeletedRange, VersionEdit};
 use cairndb_format::missing::needed;
 use cairndb_format::name;
 
 use crate::durable::disk::Disk;
+use crate::engine::assemble::describe;
 use crate::state::sections::Sections;
 use crate::state::version::Version;
 use crate::versions::base::Base;
@@ -226,16 +225,12 @@ impl Forks<'_> {
 
     /// Writes the manifest and CURRENT that make the linked files a database.
     fn describe(&self, target: &dyn Dir, edit: VersionEdit) -> Result<()> {
-        target.sync()?;
         let number = FileNumber(self.base.new_file());
         let edit = VersionEdit {
             next_file: Some(number.0 + 1),
             ..edit
         };
-        let edits = edit.divided(self.base.settings.budget.edit);
-        let manifest = target.create(&name::manifest(number))?;
-        let salt = self.base.env.random_u64();
-        drop(ManifestWriter::new(manifest, number, salt, &edits)?);
-        install_current(target, number)
+        let edit_bytes = self.base.settings.budget.edit;
+        describe(&*self.base.env, target, number, edit, edit_bytes)
     }
 }

@@ -31,6 +31,7 @@ use crate::state::version::Version;
 use crate::versions::base::{Base, nanos};
 
 mod asked;
+mod durable;
 mod log_now;
 
 pub(crate) use self::asked::check_writer;

@@ -53,6 +53,7 @@ impl Default for ChangesOptions {
                 bytes_max: BYTES_MAX_DEFAULT,
                 durability: Durability::Sync,
                 interval_ns: nanos(INTERVAL_DEFAULT),
+                as_logged: false,
             },
         }
     }
@@ -93,6 +94,13 @@ impl ChangesOptions {
     /// delivered, so [`Db::changes`] refuses this.
     pub fn durability(mut self, durability: Durability) -> ChangesOptions {
         self.wanted.durability = durability;
+        self
+    }
+
+    /// Delivers batches and events of keyspaces as they are on disk
+    /// ([`ChangeKind::Logged`](crate::ChangeKind::Logged)), for backups.
+    pub fn as_logged(mut self) -> ChangesOptions {
+        self.wanted.as_logged = true;
         self
     }
 

@@ -158,7 +158,7 @@ impl FollowerLog<'_> {
     }
 
     /// Reads the manifest of a database that nobody writes.
-    fn folded_now(self) -> Result<Folded> {
+    pub(super) fn folded_now(self) -> Result<Folded> {
         let dir = &*self.follower.base.dir;
         let mut tried = 0;
         loop {

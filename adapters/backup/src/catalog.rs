@@ -1,0 +1,291 @@
+//! `Catalog`: what a place holds, as its records state.
+//!
+//! Each base lists the records since the one before, so a catalog is read from the bases, and from
+//! the records after the last one. Records that no readable base lists are read singly.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cairndb_base::{Error, ErrorKind, Result};
+
+use crate::records::{
+    BASES, Base, Body, CHAIN, Piece, Prune, Record, Writer, chain_name, number_name,
+};
+use crate::repository::Repository;
+
+/// A base, and the name of its object.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedBase {
+    pub(crate) object: String,
+    pub(crate) base: Base,
+}
+
+/// What a place holds.
+#[derive(Debug, Default)]
+pub(crate) struct Catalog {
+    /// Readable bases, oldest first.
+    pub(crate) bases: Vec<NamedBase>,
+    /// Parts of the history by the numbers of their records.
+    pub(crate) pieces: BTreeMap<u64, Piece>,
+    /// The first record, and the first base, that is not pruned.
+    pub(crate) first: u64,
+    pub(crate) kept_from: u64,
+    /// The number of the next record.
+    pub(crate) next: u64,
+    /// Hash of the last record; empty if there is none.
+    pub(crate) last_hash: String,
+    /// Who has written the last record.
+    pub(crate) last_writer: Option<Writer>,
+    /// Objects that are pruned, as far as the records after the last base state.
+    pub(crate) pruned: BTreeSet<String>,
+    /// Records that are there.
+    listed: BTreeSet<u64>,
+    /// Bases that later ones list, and that are not there.
+    missing: Vec<String>,
+    /// What could not be read.
+    pub(crate) damage: Vec<Error>,
+}
+
+impl Catalog {
+    /// Reads what a place holds.
+    ///
+    /// # Errors
+    /// `Io`. What is damaged is left out and listed.
+    pub(crate) fn read(repository: &Repository) -> Result<Catalog> {
+        let mut catalog = Catalog {
+            first: 1,
+            next: 1,
+            ..Catalog::default()
+        };
+        let names = repository.place().list(BASES, "")?;
+        let names = names
+            .into_iter()
+            .rev()
+            .map(|it| format!("{BASES}/{}", it.name));
+        catalog.read_bases(repository, &names.collect::<Vec<_>>())?;
+        let last = catalog.bases.last().map_or(0, |last| last.base.number);
+        let is_whole = catalog.damage.is_empty() && catalog.missing.is_empty();
+        let after = if is_whole { last } else { 0 };
+        // The last base's own record as well, for its hash.
+        catalog.list(repository, after.saturating_sub(1))?;
+        catalog.read_records(repository)?;
+        catalog.check_holes(repository);
+        catalog.bases.sort_by_key(|it| it.base.number);
+        Ok(catalog)
+    }
+
+    /// Reads bases, newest first. One counts if a newer one or its own record names it.
+    fn read_bases(&mut self, repository: &Repository, names: &[String]) -> Result<()> {
+        let mut previous: Option<String> = None;
+        for name in names {
+            if number_in(name) < self.kept_from {
+                break;
+            }
+            if previous.as_ref() == Some(name) || self.is_recorded(repository, name)? {
+                previous = self.read_base(repository, name)?;
+                let is_missing =
+                    |it: &&String| number_in(it) >= self.kept_from && !names.contains(it);
+                self.missing
+                    .extend(previous.as_ref().filter(is_missing).cloned());
+            }
+        }
+        self.bases.reverse();
+        Ok(())
+    }
+
+    /// Returns whether a record names the base. If that record is damaged, the base counts.
+    fn is_recorded(&mut self, repository: &Repository, name: &str) -> Result<bool> {
+        let record = repository.record(number_in(name));
+        match record.map(|(record, ..)| record.body) {
+            Ok(Body::Base { object }) => Ok(object == name),
+            // Another program wrote this record, or the base was never finished.
+            Ok(_) => Ok(false),
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound => Ok(false),
+                ErrorKind::Io => Err(error),
+                _ => {
+                    self.damage.push(error);
+                    Ok(true)
+                }
+            },
+        }
+    }
+
+    /// Reads a base, and returns the one before it.
+    fn read_base(&mut self, repository: &Repository, name: &str) -> Result<Option<String>> {
+        let contents = repository.read_all(name);
+        let base = contents.and_then(|contents| {
+            let (base, _) = repository.parsed::<Base>(name, &contents)?;
+            Ok(base)
+        });
+        match base {
+            Ok(base) => {
+                self.note_first(base.first, base.kept_from);
+                let pieces = base.pieces.iter();
+                self.pieces
+                    .extend(pieces.map(|piece| (piece.number, piece.clone())));
+                let previous = base.previous.clone();
+                let object = name.to_owned();
+                self.bases.push(NamedBase { object, base });
+                Ok(previous)
+            }
+            Err(error) if error.kind() == ErrorKind::Io => Err(error),
+            Err(error) => {
+                self.damage.push(error);
+                Ok(None)
+            }
+        }
+    }
+
+    fn note_first(&mut self, first: u64, kept_from: u64) {
+        self.first = self.first.max(first);
+        self.kept_from = self.kept_from.max(kept_from);
+    }
+
+    fn list(&mut self, repository: &Repository, after: u64) -> Result<()> {
+        let listed = repository.place().list(CHAIN, &number_name(after))?;
+        let numbers = listed.iter().filter_map(|it| it.name.parse::<u64>().ok());
+        self.listed.extend(numbers);
+        self.next = self.listed.last().map_or(1, |last| last + 1).max(self.next);
+        Ok(())
+    }
+
+    /// Reads the listed records that no base lists, and the last one.
+    fn read_records(&mut self, repository: &Repository) -> Result<()> {
+        let last = self.next - 1;
+        let known: BTreeSet<u64> = self.bases.iter().map(|it| it.base.number).collect();
+        let numbers: Vec<u64> = self.listed.iter().copied().collect();
+        for number in numbers {
+            let listed = self.pieces.contains_key(&number) || known.contains(&number);
+            if number < self.first || listed && number != last {
+                continue;
+            }
+            match repository.record(number) {
+                Ok((record, _, hash)) => self.add(repository, number, record, hash)?,
+                Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+                // It was pruned in the meantime.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => self.damage.push(error),
+            }
+        }
+        let (first, kept_from) = (self.first, self.kept_from);
+        self.pieces.retain(|number, _| *number >= first);
+        self.bases.retain(|it| it.base.number >= kept_from);
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        repository: &Repository,
+        number: u64,
+        record: Record,
+        hash: String,
+    ) -> Result<()> {
+        if number + 1 == self.next {
+            (self.last_hash, self.last_writer) = (hash, Some(record.writer));
+        }
+        match record.body {
+            Body::Changes(piece) => {
+                self.pieces.insert(number, Piece { number, ..piece });
+            }
+            // Recorded since the bases were listed, or its object is missing.
+            Body::Base { object } => {
+                if !self.bases.iter().any(|it| it.object == object) {
+                    let _ = self.read_base(repository, &object)?;
+                }
+            }
+            Body::Prune(Prune {
+                first,
+                kept_from,
+                objects,
+            }) => {
+                self.note_first(first, kept_from);
+                self.pruned.extend(objects);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes bases and records that are missing. Records that bases list are looked for when they
+    /// are needed.
+    fn check_holes(&mut self, repository: &Repository) {
+        let kept_from = self.kept_from;
+        let missing = self.missing.iter().filter(|it| number_in(it) >= kept_from);
+        let missing = missing.map(|name| missing_object(repository, name));
+        self.damage.extend(missing.collect::<Vec<_>>());
+        let Some(begin) = self.listed.first().copied() else {
+            return;
+        };
+        let missing =
+            (begin.max(self.first)..self.next).filter(|number| !self.listed.contains(number));
+        let missing = missing.map(|number| missing_object(repository, &chain_name(number)));
+        let missing: Vec<Error> = missing.collect();
+        self.damage.extend(missing);
+    }
+
+    /// Returns the last part of the history.
+    pub(crate) fn last_piece(&self) -> Option<&Piece> {
+        self.pieces.values().next_back()
+    }
+
+    /// Returns the last number of a write that was not logged and that a base does not have, or 0.
+    pub(crate) fn unlogged_after(&self, base: &Base) -> u64 {
+        let pieces = self
+            .pieces
+            .values()
+            .filter(|it| it.timeline == base.timeline);
+        let unlogged = pieces.map(|it| it.unlogged).filter(|seq| *seq > base.seq);
+        unlogged.max().unwrap_or(0)
+    }
+
+    /// Returns the number of the newest timeline.
+    pub(crate) fn timeline(&self) -> u32 {
+        let bases = self.bases.last().map(|it| it.base.timeline);
+        bases
+            .max(self.last_piece().map(|it| it.timeline))
+            .unwrap_or(0)
+    }
+
+    /// Returns the last sequence number of each incarnation.
+    pub(crate) fn last_places(&self) -> BTreeMap<u64, u64> {
+        let pieces = self.pieces.values().map(|it| (it.incarnation, it.until));
+        let bases = self
+            .bases
+            .iter()
+            .map(|it| (it.base.incarnation, it.base.seq));
+        let mut last = BTreeMap::new();
+        for (incarnation, seq) in pieces.chain(bases) {
+            let known = last.entry(incarnation).or_insert(seq);
+            *known = seq.max(*known);
+        }
+        last
+    }
+
+    /// Returns the incarnation and the sequence number up to which the newest timeline is backed
+    /// up.
+    pub(crate) fn last_place(&self) -> Option<(u64, u64)> {
+        let timeline = self.timeline();
+        let base = self.bases.last().map(|it| &it.base);
+        let base = base.filter(|it| it.timeline == timeline);
+        let base = base.map(|it| (it.seq, it.incarnation));
+        let piece = self.last_piece().filter(|it| it.timeline == timeline);
+        let piece = piece.map(|it| (it.until, it.incarnation));
+        let (seq, incarnation) = base.max(piece)?;
+        Some((incarnation, seq))
+    }
+}
+
+/// Returns the error of an object that is not there.
+pub(crate) fn missing_object(repository: &Repository, name: &str) -> Error {
+    let error = Error::corruption("an object of the backup is missing").file(name);
+    error.directory(repository.place().url().as_ref())
+}
+
+/// Returns the number in the name of a base or record.
+pub(crate) fn number_in(name: &str) -> u64 {
+    let name = name.split_once('/').map_or(name, |(_, name)| name);
+    let digits = name
+        .split('-')
+        .next()
+        .and_then(|digits| digits.parse().ok());
+    digits.unwrap_or(0)
+}

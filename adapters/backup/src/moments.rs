@@ -1,0 +1,247 @@
+//! Which moments can be restored, and from which objects.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cairndb::Place;
+use cairndb_base::{Error, ErrorKind, Result};
+
+use crate::catalog::{Catalog, NamedBase};
+use crate::records::{Piece, chain_name, take_change};
+use crate::repository::Repository;
+
+/// By how much the clock may go back without notice, as it is adjusted now and then.
+const CLOCK_STEP_MS: u64 = 1000;
+
+/// A moment of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The newest one that can be restored.
+    Newest,
+    /// The one just after the change with this sequence number, or the last one before it.
+    Seq(u64),
+    /// The same, of the history with this incarnation.
+    Place(Place),
+    /// The one just after the last change up to this time.
+    Time(SystemTime),
+}
+
+/// A range of moments, each of which can be restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Moments {
+    /// Number of the timeline. Another one begins where the backup could not continue: after a
+    /// loss of log or writes, or with another copy of the database.
+    pub timeline: u32,
+    /// The first moment.
+    pub first: Place,
+    /// The last moment.
+    pub last: Place,
+    /// Time of the first moment, if it is known.
+    pub from: Option<SystemTime>,
+    /// Time of the last change in it, if it is known.
+    pub to: Option<SystemTime>,
+}
+
+impl fmt::Display for Moments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.first.seq, self.last.seq)
+    }
+}
+
+/// Where a moment is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) timeline: u32,
+    pub(crate) seq: u64,
+}
+
+pub(crate) fn time_of(ms: u64) -> Option<SystemTime> {
+    (ms > 0).then(|| UNIX_EPOCH + Duration::from_millis(ms))
+}
+
+impl Catalog {
+    /// Returns the parts of the history that continue a base up to `seq`, or as far as they go.
+    pub(crate) fn pieces_after(&self, base: &NamedBase, seq: u64) -> Vec<&Piece> {
+        let mut at = base.base.seq;
+        let timeline = base.base.timeline;
+        let pieces = self.pieces.values();
+        let pieces = pieces.filter(|it| it.timeline == timeline && it.until > base.base.seq);
+        let mut found = Vec::new();
+        for piece in pieces {
+            if piece.after > at || at >= seq {
+                break;
+            }
+            at = at.max(piece.until);
+            found.push(piece);
+        }
+        found
+    }
+
+    /// Returns the ranges of moments that can be restored without the objects `damaged`, oldest
+    /// first.
+    pub(crate) fn moments(&self, damaged: &BTreeSet<String>) -> Vec<Moments> {
+        let mut found: Vec<Moments> = Vec::new();
+        for named in &self.bases {
+            let base = &named.base;
+            let tables = base.tables.iter().map(|it| &it.object);
+            let mut objects = tables.chain(base.extents.iter().map(|it| &it.object));
+            if damaged.contains(&named.object) || objects.any(|it| damaged.contains(it)) {
+                continue;
+            }
+            let pieces = self.pieces_after(named, u64::MAX);
+            let is_whole = |piece: &&&Piece| {
+                let mut objects = piece.extents.iter().map(|it| &it.object);
+                !damaged.contains(&chain_name(piece.number))
+                    && !objects.any(|it| damaged.contains(it))
+            };
+            let last = pieces.iter().take_while(is_whole).last();
+            let end = last.map_or(base.seq, |it| it.until);
+            if end < base.restorable {
+                continue;
+            }
+            let known_ms = match base.time_ms {
+                0 => base.taken_ms,
+                known => known,
+            };
+            let place = |incarnation, seq| Place { incarnation, seq };
+            let range = Moments {
+                timeline: base.timeline,
+                first: place(base.incarnation, base.restorable),
+                last: place(last.map_or(base.incarnation, |it| it.incarnation), end),
+                from: time_of(known_ms),
+                to: time_of(last.map_or(known_ms, |it| it.to_ms)),
+            };
+            match found.last_mut() {
+                Some(before)
+                    if before.timeline == range.timeline && before.last.seq >= range.first.seq =>
+                {
+                    if range.last.seq > before.last.seq {
+                        (before.last, before.to) = (range.last, range.to);
+                    }
+                }
+                _ => found.push(range),
+            }
+        }
+        found
+    }
+
+    /// Finds a moment.
+    ///
+    /// # Errors
+    /// `NotFound` if it is not in the backup; `InvalidArgument` if there are two at this time,
+    /// because the clock was set back; those of reading a record.
+    pub(crate) fn find(&self, repository: &Repository, moment: Moment) -> Result<Target> {
+        let ranges = self.moments(&BTreeSet::new());
+        let found = match moment {
+            Moment::Newest => ranges.last().map(|it| (it.timeline, it.last.seq)),
+            Moment::Seq(seq) => holds(&ranges, seq, |_| true),
+            Moment::Place(place) => {
+                let timelines = self.timelines_of(place.incarnation);
+                holds(&ranges, place.seq, |it| timelines.contains(&it.timeline))
+            }
+            Moment::Time(time) => {
+                let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+                let ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+                self.at_time(repository, &ranges, ms)?
+            }
+        };
+        let found = found.map(|(timeline, seq)| Target { timeline, seq });
+        found.ok_or_else(|| {
+            let message = "the backup does not have this moment; choose one that it has";
+            let error = Error::new(ErrorKind::NotFound, message);
+            let error = error.directory(repository.place().url().as_ref());
+            error.expected(describe(&ranges)).found(shown(moment))
+        })
+    }
+
+    fn timelines_of(&self, incarnation: u64) -> BTreeSet<u32> {
+        let pieces = self.pieces.values();
+        let pieces = pieces
+            .filter(|it| it.incarnation == incarnation)
+            .map(|it| it.timeline);
+        let bases = self.bases.iter().map(|it| &it.base);
+        let bases = bases
+            .filter(|it| it.incarnation == incarnation)
+            .map(|it| it.timeline);
+        pieces.chain(bases).collect()
+    }
+
+    fn at_time(
+        &self,
+        repository: &Repository,
+        ranges: &[Moments],
+        ms: u64,
+    ) -> Result<Option<(u32, u64)>> {
+        let began = |piece: &&Piece| piece.from_ms > 0 && piece.from_ms <= ms;
+        let Some(piece) = self.pieces.values().rev().find(began) else {
+            // Everything in tables was written before the first base was made.
+            let known = ranges
+                .iter()
+                .rev()
+                .find(|it| it.from.is_some_and(|from| ms_of(from) <= ms));
+            return Ok(known.map(|it| (it.timeline, it.first.seq)));
+        };
+        let before = self.pieces.range(..piece.number).map(|(_, it)| it);
+        let later = before
+            .rev()
+            .find(|it| it.to_ms > ms.saturating_add(CLOCK_STEP_MS));
+        let seq = last_until(repository, piece, ms)?;
+        let Some(later) = later else {
+            return Ok(Some((piece.timeline, seq)));
+        };
+        let message = "the clock was set back, so there are several moments of this time; name one \
+                       by its sequence number";
+        Err(Error::invalid(message)
+            .directory(repository.place().url().as_ref())
+            .expected(format_args!("{seq}, or one up to {}", later.until))
+            .found(shown(Moment::Time(UNIX_EPOCH + Duration::from_millis(ms)))))
+    }
+}
+
+/// Returns the newest of the ranges meant that has a sequence number.
+fn holds(ranges: &[Moments], seq: u64, is_meant: impl Fn(&Moments) -> bool) -> Option<(u32, u64)> {
+    let mut ranges = ranges.iter().rev().filter(|it| is_meant(it));
+    let found = ranges.find(|it| (it.first.seq..=it.last.seq).contains(&seq))?;
+    Some((found.timeline, seq))
+}
+
+/// Returns the number of the last change of a piece up to a time.
+fn last_until(repository: &Repository, piece: &Piece, ms: u64) -> Result<u64> {
+    if piece.to_ms <= ms {
+        return Ok(piece.until);
+    }
+    let (_, contents, _) = repository.record(piece.number)?;
+    let (mut left, mut seq) = (&contents[..], piece.after);
+    while let Some(change) = take_change(&mut left)? {
+        if change.time_ms > ms {
+            break;
+        }
+        seq = change.seq;
+    }
+    Ok(seq)
+}
+
+fn ms_of(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn shown(moment: Moment) -> String {
+    match moment {
+        Moment::Newest => "the newest".to_owned(),
+        Moment::Seq(seq) => seq.to_string(),
+        Moment::Place(place) => place.to_string(),
+        Moment::Time(time) => format!("{} ms after 1970", ms_of(time)),
+    }
+}
+
+/// Returns the ranges as text.
+pub(crate) fn describe(ranges: &[Moments]) -> String {
+    if ranges.is_empty() {
+        return "none".to_owned();
+    }
+    let ranges: Vec<String> = ranges.iter().map(ToString::to_string).collect();
+    ranges.join(", ")
+}
