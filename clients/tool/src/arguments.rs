@@ -2,6 +2,7 @@
 //!
 //! The comments of the fields are the help texts.
 
+pub(crate) mod backup;
 pub(crate) mod changes;
 mod common;
 mod elsewhere;
@@ -94,6 +95,16 @@ pub(crate) enum Command {
     Leases(changes::Leases),
     /// Drop a lease, so that the log is no longer kept for it.
     DropLease(changes::DropLease),
+    /// Copy what a database holds, and what is written to it, to another place.
+    Backup(backup::Backup),
+    /// Make a database as it was at some moment.
+    Restore(backup::Restore),
+    /// Print what can be restored: from, to, first place, last place.
+    Backups(backup::Backups),
+    /// Read all of the backups and check them.
+    VerifyBackup(backup::Backups),
+    /// Remove backups that are not needed any more.
+    Prune(backup::Prune),
     /// Remove the database.
     Destroy(Destroy),
     /// Write all entries, or a range, as one stream with checksums.

@@ -1,11 +1,11 @@
 //! The commands, a function each.
 
+mod backup;
 mod changes;
 mod copy;
 mod diff;
 mod generate;
 mod keyspaces;
-mod leases;
 mod leveldb;
 mod originals;
 mod read;
@@ -45,9 +45,12 @@ fn left_by_interrupt(command: &Command) -> Option<&'static str> {
     ];
     let continues = |restart| again[usize::from(restart)];
     Some(match command {
-        Command::Verify(_) => "nothing was changed",
+        Command::Verify(_) | Command::VerifyBackup(_) => "nothing was changed",
         Command::Repair(_) => "there is no new database; run it again to begin again",
         Command::Fork(_) => "there is no fork; run it again to begin again",
+        Command::Backup(_) => "run it again to continue",
+        Command::Restore(_) => "there is no database; run it again to begin again",
+        Command::Prune(_) => "run it again to remove the rest",
         Command::Changes(changes) if changes.lease.is_some() => "run it again to continue",
         Command::Changes(_) => "`--after` with the last place continues",
         Command::Compact(_) => "what is compacted stays so; run it again to continue",
@@ -97,8 +100,13 @@ fn carry_out(command: &Command) -> Result<()> {
         Command::Fork(arguments) => whole::fork(arguments),
         Command::Diff(arguments) => diff::diff(arguments),
         Command::Changes(arguments) => changes::changes(arguments),
-        Command::Leases(arguments) => leases::list(arguments),
-        Command::DropLease(arguments) => leases::drop(arguments),
+        Command::Leases(arguments) => changes::leases::list(arguments),
+        Command::DropLease(arguments) => changes::leases::drop(arguments),
+        Command::Backup(arguments) => backup::backup(arguments),
+        Command::Restore(arguments) => backup::restore(arguments),
+        Command::Backups(arguments) => backup::backups(arguments),
+        Command::VerifyBackup(arguments) => backup::verify(arguments),
+        Command::Prune(arguments) => backup::prune(arguments),
         Command::Destroy(arguments) => whole::destroy(arguments),
         Command::Dump(arguments) => transfer::dump(arguments),
         Command::Load(arguments) => transfer::load(arguments),

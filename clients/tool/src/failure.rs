@@ -38,6 +38,15 @@ pub(crate) enum Store {
     LevelDb,
 }
 
+fn code_of(kind: ErrorKind) -> Code {
+    match kind {
+        ErrorKind::Corruption => Code::Damaged,
+        ErrorKind::Locked => Code::Locked,
+        ErrorKind::Interrupted => Code::Interrupted,
+        _ => Code::Other,
+    }
+}
+
 /// What a command returns.
 pub(crate) type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
@@ -107,12 +116,7 @@ impl Failure {
     /// Returns a function that turns an error of a store's files in `directory` into a failure.
     pub(crate) fn of_files(store: Store, directory: &Path) -> impl Fn(Error) -> Failure + '_ {
         move |error| {
-            let code = match error.kind() {
-                ErrorKind::Corruption => Code::Damaged,
-                ErrorKind::Locked => Code::Locked,
-                ErrorKind::Interrupted => Code::Interrupted,
-                _ => Code::Other,
-            };
+            let code = code_of(error.kind());
             let path = directory.display();
             let message = match (error.kind(), advice(error.kind(), store, directory)) {
                 (ErrorKind::NotFound, Some(advice)) => {
@@ -123,6 +127,11 @@ impl Failure {
             };
             Failure::new(code, message)
         }
+    }
+
+    /// Returns the failure for an error of this kind.
+    pub(crate) fn of_kind(kind: ErrorKind, message: String) -> Failure {
+        Failure::new(code_of(kind), message)
     }
 
     /// Returns the failure for an error of the store of a URL. `name` shows no secrets.

@@ -1,9 +1,12 @@
 //! `changes`: what was written, in order, as text or as JSON lines.
 
+pub(super) mod leases;
+
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use cairndb::{BatchEntry, Change, ChangeKind, ChangesOptions, Db, Durability, ErrorKind, Place};
+use humantime::format_rfc3339_millis;
 
 use crate::arguments::changes::Changes;
 use crate::coding::Coding;
@@ -205,7 +208,7 @@ fn parts<'a>(entry: &BatchEntry<'a>) -> Parts<'a> {
 fn print_text(change: &Change, coding: Coding, output: &mut Output) -> Result<()> {
     let mut row = Row::new(kind_of(change)).text("place", change.place.to_string());
     if let Some(time) = change.time {
-        row = row.text("time", rfc3339(time));
+        row = row.text("time", format_rfc3339_millis(time).to_string());
     }
     row = row.text("durability", durability_of(change));
     row = match &change.kind {
@@ -247,7 +250,7 @@ fn append_json(change: &Change, coding: Coding, out: &mut Vec<u8>) {
     text("place", &change.place.to_string(), out);
     out.push(b',');
     match change.time {
-        Some(time) => text("time", &rfc3339(time), out),
+        Some(time) => text("time", &format_rfc3339_millis(time).to_string(), out),
         None => out.extend_from_slice(b"\"time\":null"),
     }
     out.push(b',');
@@ -301,41 +304,4 @@ fn append_json_entry(
         }
     }
     out.push(b'}');
-}
-
-/// Returns a time in UTC, as RFC 3339 has it, with milliseconds.
-fn rfc3339(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    // Days since 1 March of year 0, from which each leap day is the last day of a year.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = 400 * era + year + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    let ms = since.subsec_millis();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_dates() {
-        for (ms, text) in [
-            (0, "1970-01-01T00:00:00.000Z"),
-            (951_782_399_999, "2000-02-28T23:59:59.999Z"),
-            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-            (951_868_800_001, "2000-03-01T00:00:00.001Z"),
-            (1_798_761_599_500, "2026-12-31T23:59:59.500Z"),
-            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
-        ] {
-            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_millis(ms)), text);
-        }
-    }
 }

@@ -9,7 +9,7 @@ use crate::failure::{Failure, Result};
 use crate::output::{Output, print_json};
 
 /// Prints the leases, with the place up to which each consumer has acknowledged.
-pub(super) fn list(arguments: &Leases) -> Result<()> {
+pub(in crate::commands) fn list(arguments: &Leases) -> Result<()> {
     let path = &arguments.directory;
     let leases = open_to_read(path, Purpose::Show)?.leases();
     let leases = leases.map_err(Failure::of(path))?;
@@ -31,7 +31,7 @@ pub(super) fn list(arguments: &Leases) -> Result<()> {
 }
 
 /// Drops a lease.
-pub(super) fn drop(arguments: &DropLease) -> Result<()> {
+pub(in crate::commands) fn drop(arguments: &DropLease) -> Result<()> {
     let path = &arguments.directory;
     let db = open_to_change(path)?;
     let failure = crate::space::failure(path);
