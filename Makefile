@@ -2,7 +2,7 @@
 #
 #   INSTALL=0   install no packages, even if something is missing
 #   CI=true     a skipped test is a failure
-#   FEATURES=remote  for `make install-cairn`: cairn with the clients of etcd and PostgreSQL
+#   FEATURES=remote,s3  for `make install-cairn`: cairn with the clients of etcd, PostgreSQL and S3
 #   ROUNDS=1    for `make bench-full`: number of rounds, instead of the suites' three and five
 #   VERBOSE=1   for `make bench` and `make bench-full`: print every command, row, bar and table
 
@@ -26,12 +26,12 @@ SEED ?= $(shell date +%s)
 # model operations, kills, rounds of the thread tests, damaged directories to read and to repair,
 # databases to export and import, operations compared with RocksDB, on stores and on servers,
 # seconds of the bank, seconds and kills of readers in other processes, operations to kill them at,
-# kills of replicas.
+# kills of replicas, machines that are backed up.
 NIGHTLY := CAIRN_STATES=2000 CAIRN_SHORT_LENGTH=4 CAIRN_MODEL_OPS=300000000 CAIRN_KILLS=5000 \
 	CAIRN_ROUNDS=500 CAIRN_SPACE_SEEDS=0..50000 CAIRN_DAMAGE=1200000 CAIRN_REPAIRS=30000 \
 	CAIRN_TRANSFERS=1000 CAIRN_ROCKSDB_OPS=200000 CAIRN_STORE_OPS=1000000 \
 	CAIRN_REMOTE_OPS=1000000 CAIRN_BANK_SECONDS=300 CAIRN_FOLLOW_SECONDS=600 \
-	CAIRN_FOLLOW_KILLS=200 CAIRN_FOLLOW_POINTS=2000 CAIRN_REPLICA_KILLS=300
+	CAIRN_FOLLOW_KILLS=200 CAIRN_FOLLOW_POINTS=2000 CAIRN_REPLICA_KILLS=300 CAIRN_BACKUPS=1000
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 # The libraries that install-peers.sh unpacked without root, for tests that load them in process.
 with_peers := LD_LIBRARY_PATH="$${LD_LIBRARY_PATH:+$$LD_LIBRARY_PATH:}$(CURDIR)/target/peers/libraries" \

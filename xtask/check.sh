@@ -23,12 +23,11 @@ run() {
     "$@"
 }
 
-# Runs a script of the C library; status 3 means that something is not installed, which its last
-# line names.
+# Runs a script; status 3 means that something is not installed, which its last line names.
 scripted() {
     local status=0 log=$target/compat.log
-    echo "clients/capi/tests/$1"
-    "clients/capi/tests/$1" 2>&1 | tee "$log" || status=$?
+    echo "$1"
+    "$1" 2>&1 | tee "$log" || status=$?
     case $status in
     0) ;;
     3) skip "$(tail -n 1 "$log")" ;;
@@ -98,7 +97,8 @@ tests)
         test_programs "${packages[@]}"
     ;;
 compat)
-    # Other implementations of LevelDB's format, and clients of LevelDB over the C library.
+    # Other implementations of LevelDB's format, clients of LevelDB over the C library, and backups
+    # in a server that behaves as S3 does.
     prefix=$(mktemp -d)
     trap 'rm -rf "$prefix"' EXIT
     # A user that is not root runs one of the programs.
@@ -115,11 +115,12 @@ compat)
         else
             skip "goleveldb: the program does not build; it needs the Go module proxy once"
         fi
-        scripted levigo.sh
+        scripted clients/capi/tests/levigo.sh
     fi
     for script in rust_leveldb.sh cmake/run.sh debian/{plyvel,litecoin,minetest}.sh; do
-        scripted "$script"
+        scripted "clients/capi/tests/$script"
     done
+    scripted adapters/backup/tests/s3.sh
     ;;
 house)
     # The packages of one folder at the root, alone: lints and tests.

@@ -115,6 +115,8 @@ pub(crate) struct Base {
 pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) bytes: u64,
+    /// Checksum of its index.
+    pub(crate) checksum: u32,
     pub(crate) object: String,
 }
 

@@ -1849,8 +1849,8 @@ void cairndb_changes_options_set_durability(cairndb_changes_options *options,
                                             cairndb_durability durability);
 
 /**
- * Sets the interval at which the log is synced while the feed lives: 100 ms by default, which is
- * also the longest.
+ * Sets the interval at which the log is synced while the feed lives: at most 1000 ms, and 100 ms
+ * by default.
  */
 void cairndb_changes_options_set_sync_interval(cairndb_changes_options *options,
                                                uint64_t interval_ms);
@@ -1858,7 +1858,7 @@ void cairndb_changes_options_set_sync_interval(cairndb_changes_options *options,
 /**
  * Opens a feed of changes and stores its handle in `*changes`: every batch, whole and in order,
  * the ranges that were deleted, and the keyspaces that were created and dropped. NULL options
- * stand for the defaults. While a feed lives, the log is synced at most 100 ms after a write.
+ * stand for the defaults. While a feed lives, the log is synced within that interval of a write.
  *
  * Errors: `REVOKED` if changes after the place are gone, or writes before it were lost in a crash;
  * `INVALID_ARGUMENT` if the place is of another database, or for an impossible option;

@@ -18,7 +18,9 @@ const LEASED: u64 = 1 << 63;
 /// The interval has the next 17 bits, and the lease or the limit the rest.
 const INTERVAL_AT: u32 = 46;
 const REST: u64 = (1 << INTERVAL_AT) - 1;
-const INTERVAL_MAX_US: u64 = (1 << 17) - 1;
+const INTERVAL_UNITS_MAX: u64 = (1 << 17) - 1;
+/// Unit of the interval, in microseconds.
+const INTERVAL_UNIT_US: u64 = 16;
 /// Unit of the limit.
 const MIB: u64 = 1 << 20;
 
@@ -31,7 +33,7 @@ pub struct LogWish {
     pub lease: Option<u64>,
     /// Maximum number of bytes that are kept for it without a lease; rounded up to MiB.
     pub bytes_max: u64,
-    /// Interval at which the log is to be synced, in microseconds; 0: it is not.
+    /// Interval at which the log is to be synced, in microseconds; 0: it is not. Rounded up to 16.
     pub interval_us: u64,
 }
 
@@ -42,7 +44,8 @@ pub fn lease_key(name: &str) -> u64 {
 
 impl LogWish {
     fn word(&self) -> u64 {
-        let interval = self.interval_us.min(INTERVAL_MAX_US) << INTERVAL_AT;
+        let units = self.interval_us.div_ceil(INTERVAL_UNIT_US);
+        let interval = units.min(INTERVAL_UNITS_MAX) << INTERVAL_AT;
         let mib = self.bytes_max.div_ceil(MIB).min(REST);
         interval | self.lease.map_or(mib, |lease| LEASED | lease & REST)
     }
@@ -54,7 +57,7 @@ impl LogWish {
             after: log - 1,
             lease: is_leased.then_some(rest),
             bytes_max: rest.saturating_mul(MIB),
-            interval_us: wish >> INTERVAL_AT & INTERVAL_MAX_US,
+            interval_us: (wish >> INTERVAL_AT & INTERVAL_UNITS_MAX) * INTERVAL_UNIT_US,
         }
     }
 }

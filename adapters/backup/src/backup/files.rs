@@ -24,8 +24,10 @@ pub(crate) struct Files {
     tables: BTreeMap<String, Table>,
     /// Parts of value files, from front to back without holes.
     values: BTreeMap<u64, Vec<FileExtent>>,
-    /// Whether the parts are known to be those of this database's files.
-    trusts_values: bool,
+    /// Whether the database continues what the place has.
+    continues: bool,
+    /// Whether the parts of value files are known to be those of this database's files.
+    checked_values: bool,
 }
 
 impl Files {
@@ -33,7 +35,7 @@ impl Files {
     /// may have other contents.
     pub(crate) fn of(catalog: &Catalog, continues: bool) -> Files {
         let mut files = Files {
-            trusts_values: continues,
+            continues,
             ..Files::default()
         };
         for named in &catalog.bases {
@@ -112,15 +114,18 @@ impl Files {
         repository: &Repository,
         dir: &Arc<dyn Dir>,
         next: u64,
-        (name, bytes): (String, u64),
+        (name, bytes, checksum): (String, u64, u32),
     ) -> Result<(Table, u64)> {
-        if let Some(known) = self.tables.get(&name) {
+        // A database that was replaced with an older copy may have another of this name.
+        let known = self.tables.get(&name);
+        if let Some(known) = known.filter(|it| (it.bytes, it.checksum) == (bytes, checksum)) {
             return Ok((known.clone(), 0));
         }
         let (object, stored) = self.upload(repository, dir, next, (&name, 0, bytes))?;
         let table = Table {
             name: name.clone(),
             bytes,
+            checksum,
             object,
         };
         self.tables.insert(name, table.clone());
@@ -166,22 +171,26 @@ impl Files {
         extents.map_or(0, |last| last.to)
     }
 
-    /// Drops parts that are not those of this database's files.
+    /// Drops parts that are not those of this database's files. If the history continues, only the
+    /// newest part is looked at: it differs if the database was replaced with an older copy.
     fn check_values(&mut self, repository: &Repository, dir: &Arc<dyn Dir>) -> Result<()> {
-        if std::mem::replace(&mut self.trusts_values, true) {
+        if self.checked_values {
             return Ok(());
         }
+        self.checked_values = true;
+        if self.continues {
+            let newest = self.values.iter().next_back();
+            let newest = newest.and_then(|(file, extents)| Some((*file, extents.last()?)));
+            let Some((file, newest)) = newest else {
+                return Ok(());
+            };
+            if is_part(repository, &**dir, file, newest)? {
+                return Ok(());
+            }
+        }
         for (file, extents) in &mut self.values {
-            let named = name::value(FileNumber(*file));
-            let size = dir.size_of(&named)?.unwrap_or(0);
             let mut same = 0;
-            for extent in &*extents {
-                let read = |take: &mut dyn FnMut(&[u8]) -> Result<()>| {
-                    read_part(&**dir, &named, extent.from, extent.to, take)
-                };
-                if extent.to > size || hash_in(&extent.object) != Some(repository.hash_of(read)?) {
-                    break;
-                }
+            while same < extents.len() && is_part(repository, &**dir, *file, &extents[same])? {
                 same += 1;
             }
             extents.truncate(same);
@@ -201,6 +210,18 @@ impl Files {
         self.tables.retain(|name, _| names.contains(&**name));
         self.values.retain(|file, _| values.contains(file));
     }
+}
+
+/// Returns whether a part of a value file has the contents that the place has.
+fn is_part(repository: &Repository, dir: &dyn Dir, file: u64, extent: &FileExtent) -> Result<bool> {
+    let named = name::value(FileNumber(file));
+    if dir.size_of(&named)?.is_none_or(|size| size < extent.to) {
+        return Ok(false);
+    }
+    let read = |take: &mut dyn FnMut(&[u8]) -> Result<()>| {
+        read_part(dir, &named, extent.from, extent.to, take)
+    };
+    Ok(hash_in(&extent.object) == Some(repository.hash_of(read)?))
 }
 
 /// Hands a part of a file to `take`.

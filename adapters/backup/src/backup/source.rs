@@ -17,6 +17,9 @@ const TRIES: u32 = 5;
 /// How long a database that is written may take to have everything up to some moment in tables.
 const FLUSHED_WITHIN: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(50);
+/// How often the log is synced. More often costs the writer more, and the place has changes only
+/// each second or so.
+const SYNCED_EACH: Duration = Duration::from_millis(500);
 /// How long another process may take to make durable what it has written.
 const DURABLE_WITHIN: Duration = Duration::from_secs(3);
 
@@ -144,6 +147,7 @@ struct Opening<'o> {
 impl Opening<'_> {
     fn feed(&self, after: Option<Place>) -> Result<Changes> {
         let mut options = ChangesOptions::new().as_logged();
+        options = options.sync_interval(SYNCED_EACH);
         options = options.bytes_max(self.log_bytes_max);
         if let Some(lease) = self.lease {
             options = options.lease(lease);

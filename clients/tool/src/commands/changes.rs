@@ -3,7 +3,7 @@
 pub(super) mod leases;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cairndb::{BatchEntry, Change, ChangeKind, ChangesOptions, Db, Durability, ErrorKind, Place};
 use humantime::format_rfc3339_millis;
@@ -20,6 +20,9 @@ use crate::progress::{interrupt, watched};
 
 /// Time between two looks for Ctrl-C while there are no changes.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long another process may take to make durable what it has written.
+const DURABLE_WITHIN: Duration = Duration::from_secs(3);
 
 /// Number of changes after which what was printed is acknowledged, although there are more.
 const STEP_CHANGES: u64 = 1024;
@@ -45,7 +48,8 @@ pub(super) fn changes(arguments: &Changes) -> Result<()> {
     let (db, mut feed) = open(arguments, &options)?;
     let mut output = Output::stdout()?;
     let mut acknowledged = None;
-    let mut printed = print_all(arguments, &mut feed, &mut output, &mut acknowledged);
+    let last = last_written(&db, arguments);
+    let mut printed = print_all(arguments, last, &mut feed, &mut output, &mut acknowledged);
     if printed.as_ref().is_err_and(Failure::is_closed) {
         printed = Ok(());
     } else {
@@ -115,9 +119,19 @@ fn failure(path: &Path) -> impl Fn(cairndb::Error) -> Failure + '_ {
     }
 }
 
+/// Returns the number of the last write of another process, which makes it durable soon; 0 if there
+/// is nothing to wait for.
+fn last_written(db: &Db, arguments: &Changes) -> u64 {
+    if !arguments.follow && db.has_writer().unwrap_or(false) {
+        return db.sequence_number();
+    }
+    0
+}
+
 /// Prints changes up to the last one, or until Ctrl-C.
 fn print_all(
     arguments: &Changes,
+    last: u64,
     feed: &mut cairndb::Changes,
     output: &mut Output,
     acknowledged: &mut Option<Place>,
@@ -125,12 +139,14 @@ fn print_all(
     let coding = Coding::from(arguments.coding);
     let failed = failure(&arguments.directory);
     let mut unacknowledged = 0;
+    let begun = Instant::now();
     loop {
         let mut next = feed.try_next().map_err(&failed)?;
         if next.is_none() {
             *acknowledged = acknowledge(arguments, feed, output)?;
             unacknowledged = 0;
-            if !arguments.follow {
+            let waits = feed.place().seq < last && begun.elapsed() < DURABLE_WITHIN;
+            if !arguments.follow && !waits {
                 return Ok(());
             }
             output.check()?;

@@ -165,6 +165,9 @@ impl Feed {
     pub(crate) fn acknowledge(&self, place: Place) -> Result<()> {
         let lineage = self.source.lineage();
         lineage.check(place.incarnation, place.seq, self.seq)?;
+        if self.source.has_fallen(self.seq) {
+            return Err(fell_off());
+        }
         self.source.advance(place.seq, false)
     }
 

@@ -35,8 +35,8 @@ pub(crate) struct FollowedLog {
     lease: Option<String>,
     held: Mutex<SeqNo>,
     state: Arc<LogState>,
-    /// Ends of segments after which another one begins.
-    ends: Mutex<BTreeMap<u64, u64>>,
+    /// Ends of segments after which another one begins, by number and salt.
+    ends: Mutex<BTreeMap<(u64, u64), u64>>,
 }
 
 impl FollowedLog {
@@ -151,7 +151,7 @@ impl FollowedLog {
         while let Some((number, record)) = records.next() {
             let end = match records.peek() {
                 None => now.position.offset(),
-                Some((_, next)) => match ends.get(number) {
+                Some((_, next)) => match ends.get(&(*number, record.salt)) {
                     Some(end) => *end,
                     // The next segment states where this one ends.
                     None => {
@@ -162,11 +162,11 @@ impl FollowedLog {
                 },
             };
             if *number < last {
-                ends.insert(*number, end);
+                ends.insert((*number, record.salt), end);
             }
             found.insert(*number, (*record, end));
         }
-        ends.retain(|number, _| live.contains_key(number));
+        ends.retain(|(number, salt), _| live.get(number).is_some_and(|it| it.salt == *salt));
         now.state.history.add_readable(&mut found);
         Ok(found)
     }

@@ -1,7 +1,8 @@
 //! `LogReader`: steps through the records of the log, whether their segments are live or kept.
 //!
 //! Records are read from the files, as followers do: it costs a copy, and the writer nothing. A
-//! segment that moves to another file while it is read is read again there.
+//! segment that moves to another file while it is read is read again there. Numbers of segments
+//! begin again once nobody needs the log, so a segment is known by its number and salt.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +72,7 @@ impl LogReader {
     }
 
     fn load(&mut self, dir: &dyn Dir, seq: SeqNo, readable: &Readable) -> Result<bool> {
-        if self.segment.is_none() {
+        if !self.is_in(readable) {
             // The first segment that may hold a record after `seq`.
             let mut records = readable.values().map(|(record, _)| record);
             let first = records.clone().rfind(|record| record.start_seq <= seq + 1);
@@ -115,6 +116,14 @@ impl LogReader {
         }
     }
 
+    /// Returns whether the segment that was read last is among those that can be read.
+    fn is_in(&self, readable: &Readable) -> bool {
+        self.segment.as_ref().is_some_and(|segment| {
+            let found = readable.get(&segment.header.segment);
+            found.is_some_and(|(record, _)| record.salt == segment.header.salt)
+        })
+    }
+
     /// Returns the record that [`LogReader::fill`] has made available.
     ///
     /// # Errors
@@ -144,6 +153,6 @@ fn is_unmoved(before: &Readable, after: &Readable) -> bool {
     let mut before = before.iter();
     before.all(|(number, (record, _))| {
         let found = after.get(number);
-        found.is_none_or(|(now, _)| now.file == record.file)
+        found.is_none_or(|(now, _)| (now.file, now.salt) == (record.file, record.salt))
     })
 }

@@ -69,14 +69,18 @@ impl Intervals<'_> {
     /// next write log the time.
     fn end(&self) {
         let history = &self.disk.log.history;
-        if !history.end_interval(self.disk.base.env.now_ns()) {
+        let now_ns = self.disk.base.env.now_ns();
+        if !history.end_interval(now_ns) {
             return;
         }
         // Before the sync: a write that it does not cover begins another interval.
         self.disk.log.lock().ask_for_mark();
-        if history.is_read() {
+        if history.is_sync_due(now_ns) {
             // A failure poisons the handle, which readers of changes report.
             let _ = self.disk.sync_written();
+        } else if history.is_read() {
+            // What was written must be synced, although nothing else may be.
+            history.begin_interval(now_ns);
         }
     }
 }

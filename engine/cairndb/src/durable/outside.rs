@@ -58,6 +58,8 @@ impl Outside<'_> {
             }
             Request::Acknowledge { name, seq } => {
                 let lease = self.disk.log.history.lease(name);
+                // What was delivered before it was durable must not be taken back now.
+                self.disk.sync_written()?;
                 let durable = self.disk.durable_seq(&self.disk.log.lock());
                 if let Some(lease) = lease.filter(|_| *seq <= durable) {
                     lease.advance(*seq);

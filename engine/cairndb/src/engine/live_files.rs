@@ -99,10 +99,14 @@ impl LiveFiles {
         self.restorable
     }
 
-    /// Returns the name and the length of each table.
-    pub fn tables(&self) -> impl Iterator<Item = (String, u64)> {
+    /// Returns the name, the length and the checksum of each table. Two tables of a database that
+    /// agree in these have the same contents; the checksum is that of the table's index.
+    pub fn tables(&self) -> impl Iterator<Item = (String, u64, u32)> {
         let tables = self.edit.added_tables.iter();
-        tables.map(|table| (name::table(FileNumber(table.file)), table.bytes))
+        tables.map(|table| {
+            let named = name::table(FileNumber(table.file));
+            (named, table.bytes, table.checksum)
+        })
     }
 
     /// Returns the number, name and length so far of each value file.

@@ -128,6 +128,8 @@ pub(crate) struct History {
     any: AtomicBool,
     /// The end of the present interval; 0 between two.
     tick_at: AtomicU64,
+    /// When an interval last ended with a sync.
+    synced_at: AtomicU64,
     /// When readers in other processes are looked at next.
     look_at: AtomicU64,
     keeping: Mutex<Keeping>,
@@ -155,6 +157,7 @@ impl History {
         History {
             any: AtomicBool::new(!holders.is_empty()),
             tick_at: AtomicU64::new(0),
+            synced_at: AtomicU64::new(0),
             look_at: AtomicU64::new(0),
             keeping: Mutex::new(Keeping {
                 floor,
@@ -199,6 +202,20 @@ impl History {
             self.tick_at.store(0, Ordering::Release);
         }
         over
+    }
+
+    /// Returns whether what was logged is to be synced now: a reader's interval would be over before
+    /// another one of those at which times are logged.
+    pub(crate) fn is_sync_due(&self, now_ns: u64) -> bool {
+        let Some(interval) = self.keeping.lock().intervals().min() else {
+            return false;
+        };
+        let since = now_ns.saturating_sub(self.synced_at.load(Ordering::Acquire));
+        let due = since.saturating_add(MARK_INTERVAL_NS) > interval;
+        if due {
+            self.synced_at.store(now_ns, Ordering::Release);
+        }
+        due
     }
 
     /// Returns whether there is a holder.

@@ -104,6 +104,53 @@ fn both_feeds_deliver_the_same() {
     }
 }
 
+/// Numbers of segments begin again once nobody needs the log.
+#[test]
+fn a_feed_goes_on_over_writers_that_come_and_go() {
+    for lease in [None, Some("held")] {
+        for acknowledges in [1, 3] {
+            let dir = tempfile::tempdir().unwrap();
+            let db = options().open(&dir).unwrap();
+            db.put(b"before", b"").unwrap();
+            db.sync().unwrap();
+            let follower = follow(dir.path());
+            let wanted = ChangesOptions::new();
+            let mut changes = follower
+                .changes(&match lease {
+                    Some(lease) => wanted.lease(lease),
+                    None => wanted,
+                })
+                .unwrap();
+            db.close().unwrap();
+            for turn in 0..24 {
+                let db = options().open(&dir).unwrap();
+                for n in 0..=turn % 3 {
+                    db.put(format!("{turn}-{n}").as_bytes(), &[b'v'; 40][..10 + n])
+                        .unwrap();
+                }
+                let place = db.place().unwrap();
+                let about = format!("{lease:?}, {acknowledges}, writer {turn}");
+                if turn % 4 < 2 {
+                    let lines = until(&mut changes, place);
+                    assert_eq!(lines.len(), turn % 3 + 1, "{about}: {lines:?}");
+                    changes.acknowledge(changes.place()).unwrap();
+                }
+                db.close().unwrap();
+                while changes.place().seq < place.seq {
+                    let change = changes.next_within(LONG).unwrap().expect("it was written");
+                    assert!(
+                        matches!(change.kind, ChangeKind::Batch(_)),
+                        "{about}: {change:?}"
+                    );
+                }
+                if turn % acknowledges == 0 {
+                    changes.acknowledge(changes.place()).unwrap();
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_change_arrives_in_another_process_with_its_time() {
     let dir = tempfile::tempdir().unwrap();

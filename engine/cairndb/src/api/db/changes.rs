@@ -18,8 +18,9 @@ use crate::versions::base::nanos;
 
 /// Default for the number of bytes of the log that are kept for a consumer.
 const BYTES_MAX_DEFAULT: u64 = 1 << 30;
-/// Default for the interval at which the log is synced.
+/// Default for the interval at which the log is synced, and the maximum.
 const INTERVAL_DEFAULT: Duration = Duration::from_millis(100);
+const INTERVAL_MAX: Duration = Duration::from_secs(1);
 
 /// How long a snapshot of a follower may take to become durable: the writer syncs within a second
 /// after it has noticed the consumer.
@@ -65,7 +66,7 @@ impl ChangesOptions {
         ChangesOptions::default()
     }
 
-    /// Begins after `place`, which an earlier change or a snapshot had. Default: what the lease has
+    /// Begins after `place`, which an earlier change or feed had. Default: what the lease has
     /// not acknowledged or, without a lease, now.
     pub fn after(mut self, place: Place) -> ChangesOptions {
         self.wanted.after = Some(place);
@@ -105,9 +106,9 @@ impl ChangesOptions {
     }
 
     /// Sets the interval at which the log is synced while the consumer runs, from the first write
-    /// on. Default: 100 ms, which is also the longest.
+    /// on: at most a second. Default: 100 ms.
     pub fn sync_interval(mut self, interval: Duration) -> ChangesOptions {
-        self.wanted.interval_ns = nanos(interval.clamp(Duration::from_micros(1), INTERVAL_DEFAULT));
+        self.wanted.interval_ns = nanos(interval.clamp(Duration::from_micros(1), INTERVAL_MAX));
         self
     }
 }
@@ -178,7 +179,8 @@ impl Changes {
     /// changes. Costs a sync if log is freed, otherwise nothing.
     ///
     /// # Errors
-    /// `InvalidArgument`, `Revoked` for a place that was not delivered; those of [`Db::flush`].
+    /// `InvalidArgument`, `Revoked` for a place that was not delivered, or if the consumer has
+    /// fallen off; those of [`Db::flush`].
     pub fn acknowledge(&self, place: Place) -> Result<()> {
         self.feed.acknowledge(place)
     }
@@ -227,8 +229,8 @@ impl Db {
     ///
     /// # Errors
     /// - `Revoked` if changes after the place are gone, or writes before it were lost in a crash.
-    /// - `InvalidArgument` if the place is of another database, or for an impossible lease. -
-    ///   `ReadOnly`; those of [`Db::sync`]. In a follower, those of [`Db::refresh`], and `Locked`
+    /// - `InvalidArgument` if the place is of another database, or for an impossible lease.
+    /// - `ReadOnly`; those of [`Db::sync`]. In a follower, those of [`Db::refresh`], and `Locked`
     ///   if there is a lease to record and no process that writes, or it does not answer.
     pub fn changes(&self, options: &ChangesOptions) -> Result<Changes> {
         let core = self.core();
