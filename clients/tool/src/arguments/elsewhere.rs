@@ -12,10 +12,11 @@ read find lookup fetch: `get` prints the value of a key
 rm del remove unset: `delete` deletes keys, and `destroy` a database
 drop erase clear: `destroy` removes a database
 new create init open: `put --create` creates a database
-backup snapshot clone branch: `fork` makes a database that shares files
+snapshot clone branch: `fork` makes a database that shares files
+replicate archive: `backup` copies what is written to another place
 feed cdc tail follow: `changes` prints what is written, as it is written
 compare: `diff` prints the keys whose values differ
-restore undump: `load` reads the stream of `dump`
+undump: `load` reads the stream of `dump`
 check fsck validate scrub: `verify` reads everything and checks it
 recover fix: `repair` writes what is intact into a new database
 vacuum gc optimize flush: `compact` removes what is deleted from the files

@@ -96,7 +96,7 @@ fn the_help_of_each_command_ends_with_examples_that_work() {
     let pages = &*home();
     assert_eq!(run(pages, "cairn man ."), "");
     let commands = commands();
-    assert_eq!(commands.len(), 30, "{commands:?}");
+    assert_eq!(commands.len(), 35, "{commands:?}");
     for command in commands {
         let help = run(pages, &format!("cairn {command} --help"));
         let (_, text) = help.split_once("\nExamples:\n").expect(&command);

@@ -1,5 +1,6 @@
 //! Each command on a directory.
 
+mod backup;
 mod changes;
 mod coding;
 mod failures;
