@@ -75,12 +75,12 @@ impl Intervals<'_> {
         }
         // Before the sync: a write that it does not cover begins another interval.
         self.disk.log.lock().ask_for_mark();
-        if history.is_sync_due(now_ns) {
+        match history.is_sync_due(now_ns) {
+            None => {}
             // A failure poisons the handle, which readers of changes report.
-            let _ = self.disk.sync_written();
-        } else if history.is_read() {
+            Some(true) => drop(self.disk.sync_written()),
             // What was written must be synced, although nothing else may be.
-            history.begin_interval(now_ns);
+            Some(false) => history.begin_interval(now_ns),
         }
     }
 }

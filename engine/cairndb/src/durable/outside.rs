@@ -30,7 +30,7 @@ impl Outside<'_> {
             self.disk.log.lock().ask_for_mark();
         }
         // Failures poison the handle, or are met again by the next pass.
-        if history.is_read() {
+        if history.is_sync_due(now_ns) == Some(true) {
             let _ = self.disk.sync_written();
         }
         let _ = self.disk.free_acknowledged();

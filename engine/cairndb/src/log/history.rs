@@ -171,12 +171,6 @@ impl History {
         }
     }
 
-    /// Returns whether somebody reads.
-    pub(crate) fn is_read(&self) -> bool {
-        let keeping = self.keeping.lock();
-        keeping.intervals().next().is_some()
-    }
-
     /// Begins an interval, unless one is in progress: the shortest that a reader wants, at most
     /// that at which times are logged.
     pub(crate) fn begin_interval(&self, now_ns: u64) {
@@ -204,18 +198,16 @@ impl History {
         over
     }
 
-    /// Returns whether what was logged is to be synced now: a reader's interval would be over before
-    /// another one of those at which times are logged.
-    pub(crate) fn is_sync_due(&self, now_ns: u64) -> bool {
-        let Some(interval) = self.keeping.lock().intervals().min() else {
-            return false;
-        };
+    /// Returns whether what was logged is to be synced now, because a reader's interval would be
+    /// over before the next time is logged; `None` if nobody reads.
+    pub(crate) fn is_sync_due(&self, now_ns: u64) -> Option<bool> {
+        let interval = self.keeping.lock().intervals().min()?;
         let since = now_ns.saturating_sub(self.synced_at.load(Ordering::Acquire));
         let due = since.saturating_add(MARK_INTERVAL_NS) > interval;
         if due {
             self.synced_at.store(now_ns, Ordering::Release);
         }
-        due
+        Some(due)
     }
 
     /// Returns whether there is a holder.

@@ -12,7 +12,7 @@ use super::{NONE, cairn, command};
 use crate::{Ran, assert_has, home, write};
 
 /// Longer than any step takes.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// Starts `backup --follow`.
 fn following(database: &Path, place: &Path) -> Child {
