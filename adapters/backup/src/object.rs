@@ -349,7 +349,11 @@ mod tests {
                 damaged[at] ^= 0x10;
                 // A bit that the codec does not use changes nothing.
                 if let Ok(found) = decode(&damaged, key.as_ref(), NAME) {
-                    assert_eq!((found, key.is_none()), (contents.clone(), true), "byte {at}");
+                    assert_eq!(
+                        (found, key.is_none()),
+                        (contents.clone(), true),
+                        "byte {at}"
+                    );
                 }
                 decode(&stored[..at], key.as_ref(), NAME).expect_err("the end is missing");
             }

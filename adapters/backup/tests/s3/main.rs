@@ -5,8 +5,16 @@
 //! `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`; without it, the tests that need it are skipped.
 //! `CAIRN_SEED` sets the seed of the faults, `CAIRN_S3_OPS` the number of operations under them.
 
-#![expect(clippy::print_stdout, reason = "tests print their seeds")]
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests print their seeds, and fail where they panic"
+)]
 
+mod backups;
+#[expect(dead_code, reason = "shared with another test program")]
+#[path = "../backup/model.rs"]
+mod contents;
 mod contract;
 mod faults;
 mod http;
