@@ -16,10 +16,10 @@ mod options;
 mod source;
 
 use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use cairndb::physical::Logged;
-use cairndb::{ChangeKind, Db};
+use cairndb::{ChangeKind, Db, Place};
 use cairndb_base::Result;
 
 use crate::backup::chain::{Appended, Chain};
@@ -28,6 +28,7 @@ use crate::backup::history::History;
 pub use crate::backup::options::{BackupOptions, BackupReport};
 use crate::backup::source::Source;
 use crate::catalog::Catalog;
+use crate::moments::ms_of;
 use crate::records::{Body, Piece, Prune, add_change};
 use crate::repository::Repository;
 
@@ -66,6 +67,8 @@ pub struct Backup<'a> {
     chain: Chain,
     files: Files,
     history: History,
+    /// Changes that were taken from the feed and are not known to be recorded.
+    pending: Option<Collected>,
     informed_ms: u64,
     report: BackupReport,
 }
@@ -94,9 +97,14 @@ impl<'a> Backup<'a> {
         let catalog = Catalog::read(repository)?;
         let chain = Chain::claim(repository, &catalog, options.takes_over)?;
         let (source, continues) = Source::open(db, repository, &catalog, &options)?;
+        let mut files = Files::of(&catalog, continues);
+        let mut history = History::of(&catalog, continues, source.place());
+        // What was removed because it was damaged is uploaded again.
+        history.needs_base |= files.forget_absent(repository)?;
         let mut backup = Backup {
-            files: Files::of(&catalog, continues),
-            history: History::of(&catalog, continues, source.place()),
+            files,
+            history,
+            pending: None,
             informed_ms: 0,
             report: BackupReport::default(),
             repository,
@@ -104,15 +112,35 @@ impl<'a> Backup<'a> {
             source,
             chain,
         };
-        backup.inform(false)?;
+        // Nothing was recorded yet.
+        let place = catalog.last_place().unwrap_or_default();
+        backup.inform_of(
+            Place {
+                incarnation: place.0,
+                seq: place.1,
+            },
+            false,
+        )?;
         Ok(backup)
+    }
+
+    /// Has `db`, a handle that writes, keep the log from what the place has on, without copying
+    /// anything. A later backup through a handle that follows then has all of it, although no
+    /// process writes meanwhile.
+    ///
+    /// # Errors
+    /// Same as [`Backup::begin`].
+    pub fn hold(db: &Db, repository: &Repository, options: &BackupOptions) -> Result<()> {
+        let catalog = Catalog::read(repository)?;
+        let (source, _) = Source::open(db, repository, &catalog, options)?;
+        source.acknowledge(source.place())
     }
 
     /// Records everything that was written before the call, and a base if one is due.
     ///
     /// # Errors
-    /// Those of the feed and of the place, after which the backup is begun again; `Locked` if
-    /// another program has taken over the place.
+    /// Those of the feed and of the place. The call can be repeated. `Locked` if another program
+    /// has taken over the place.
     pub fn catch_up(&mut self) -> Result<()> {
         self.source.keep_lease()?;
         let (until, limit) = self.source.newest()?;
@@ -149,9 +177,14 @@ impl<'a> Backup<'a> {
         if self.is_base_due()? {
             self.record_base()?;
         }
+        self.inform_in_time()
+    }
+
+    /// Informs the place now and then: otherwise this program is taken for dead.
+    fn inform_in_time(&mut self) -> Result<()> {
         let now = self.repository.env().wall_ms();
         if now.abs_diff(self.informed_ms) >= INFORMED_EACH_MS {
-            self.inform(false)?;
+            self.inform_of(self.history.place, false)?;
         }
         Ok(())
     }
@@ -161,7 +194,7 @@ impl<'a> Backup<'a> {
     /// # Errors
     /// Those of the place.
     pub fn end(mut self) -> Result<BackupReport> {
-        self.inform(true)?;
+        self.inform_of(self.history.place, true)?;
         Ok(self.report())
     }
 
@@ -176,10 +209,23 @@ impl<'a> Backup<'a> {
     /// Records the next changes, which may take up to `limit` to come. Returns whether there may be
     /// more at once.
     fn record_changes(&mut self, limit: Duration) -> Result<bool> {
-        let Some(collected) = self.collect(limit)? else {
+        if self.pending.is_none() {
+            self.pending = self.collect(limit)?;
+        }
+        let Some(collected) = self.pending.take() else {
             return Ok(false);
         };
-        let mut piece = collected.piece;
+        match self.record_collected(&collected) {
+            Ok(()) => Ok(collected.contents.len() >= PIECE_BYTES),
+            Err(error) => {
+                self.pending = Some(collected);
+                Err(error)
+            }
+        }
+    }
+
+    fn record_collected(&mut self, collected: &Collected) -> Result<()> {
+        let mut piece = collected.piece.clone();
         loop {
             let next = self.chain.next();
             let values = &collected.values;
@@ -193,8 +239,15 @@ impl<'a> Backup<'a> {
                 .chain
                 .append(self.repository, body, &collected.contents)?
             {
-                Appended::Done { number, bytes } => {
+                Appended::Done {
+                    number,
+                    bytes,
+                    body,
+                } => {
                     self.report.count(bytes);
+                    if let Body::Changes(recorded) = body {
+                        piece = recorded;
+                    }
                     piece.number = number;
                     break;
                 }
@@ -205,8 +258,7 @@ impl<'a> Backup<'a> {
         self.report.changes += piece.changes;
         self.files.add(&piece.extents);
         self.history.add(piece);
-        self.source.acknowledge(self.history.place)?;
-        Ok(collected.contents.len() >= PIECE_BYTES)
+        self.source.acknowledge(self.history.place)
     }
 
     /// Takes changes from the feed.
@@ -221,8 +273,8 @@ impl<'a> Backup<'a> {
                     add_change(change.place, *time_ms, logged, &mut collected.contents);
                     let piece = &mut collected.piece;
                     piece.changes += 1;
-                    piece.to_ms = *time_ms;
-                    if piece.from_ms == 0 {
+                    piece.to_ms = piece.to_ms.max(*time_ms);
+                    if piece.from_ms == 0 || *time_ms < piece.from_ms {
                         piece.from_ms = *time_ms;
                     }
                     if let Logged::Batch { values, .. } = logged {
@@ -259,15 +311,8 @@ impl<'a> Backup<'a> {
     }
 
     /// Informs the place up to where it has everything.
-    fn inform(&mut self, ended: bool) -> Result<()> {
+    fn inform_of(&mut self, place: Place, ended: bool) -> Result<()> {
         self.informed_ms = self.repository.env().wall_ms();
-        self.chain
-            .inform(self.repository, self.history.place, ended)
+        self.chain.inform(self.repository, place, ended)
     }
-}
-
-/// Returns the milliseconds since 1970.
-fn ms_of(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

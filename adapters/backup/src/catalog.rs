@@ -7,10 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cairndb_base::{Error, ErrorKind, Result};
 
-use crate::records::{
-    BASES, Base, Body, CHAIN, Piece, Prune, Record, Writer, chain_name, number_name,
-};
+use crate::records::{BASES, Base, Body, CHAIN, Piece, Prune, Record, chain_name, number_name};
 use crate::repository::Repository;
+
+/// Numbers of records are below this.
+const NUMBER_MAX: u64 = 1 << 62;
+/// Maximum number of missing records that are listed.
+const HOLES_MAX: usize = 100;
 
 /// A base, and the name of its object.
 #[derive(Clone, Debug)]
@@ -33,14 +36,14 @@ pub(crate) struct Catalog {
     pub(crate) next: u64,
     /// Hash of the last record; empty if there is none.
     pub(crate) last_hash: String,
-    /// Who has written the last record.
-    pub(crate) last_writer: Option<Writer>,
     /// Objects that are pruned, as far as the records after the last base state.
     pub(crate) pruned: BTreeSet<String>,
     /// Records that are there.
     listed: BTreeSet<u64>,
     /// Bases that later ones list, and that are not there.
     missing: Vec<String>,
+    /// Bases that records name.
+    recorded: Vec<String>,
     /// What could not be read.
     pub(crate) damage: Vec<Error>,
 }
@@ -65,7 +68,14 @@ impl Catalog {
         let last = catalog.bases.last().map_or(0, |last| last.base.number);
         let is_whole = catalog.damage.is_empty() && catalog.missing.is_empty();
         let after = if is_whole { last } else { 0 };
-        // The last base's own record as well, for its hash.
+        // The last base's own record as well, for its hash. A base that was pruned may have listed
+        // records that the oldest one needs.
+        let oldest = catalog.bases.first().map(|it| &it.base);
+        let unlisted = oldest.is_some_and(|oldest| {
+            let previous = oldest.previous.as_deref();
+            previous.is_some_and(|it| number_in(it) >= catalog.first)
+        });
+        let after = if unlisted { catalog.first } else { after };
         catalog.list(repository, after.saturating_sub(1))?;
         catalog.read_records(repository)?;
         catalog.check_holes(repository);
@@ -81,7 +91,11 @@ impl Catalog {
                 break;
             }
             if previous.as_ref() == Some(name) || self.is_recorded(repository, name)? {
-                previous = self.read_base(repository, name)?;
+                previous = match self.read_base(repository, name) {
+                    // It was pruned since the bases were listed.
+                    Err(error) if error.kind() == ErrorKind::NotFound => None,
+                    read => read?,
+                };
                 let is_missing =
                     |it: &&String| number_in(it) >= self.kept_from && !names.contains(it);
                 self.missing
@@ -128,7 +142,9 @@ impl Catalog {
                 self.bases.push(NamedBase { object, base });
                 Ok(previous)
             }
-            Err(error) if error.kind() == ErrorKind::Io => Err(error),
+            Err(error) if [ErrorKind::Io, ErrorKind::NotFound].contains(&error.kind()) => {
+                Err(error)
+            }
             Err(error) => {
                 self.damage.push(error);
                 Ok(None)
@@ -144,6 +160,7 @@ impl Catalog {
     fn list(&mut self, repository: &Repository, after: u64) -> Result<()> {
         let listed = repository.place().list(CHAIN, &number_name(after))?;
         let numbers = listed.iter().filter_map(|it| it.name.parse::<u64>().ok());
+        let numbers = numbers.filter(|number| *number < NUMBER_MAX);
         self.listed.extend(numbers);
         self.next = self.listed.last().map_or(1, |last| last + 1).max(self.next);
         Ok(())
@@ -160,11 +177,21 @@ impl Catalog {
                 continue;
             }
             match repository.record(number) {
-                Ok((record, _, hash)) => self.add(repository, number, record, hash)?,
+                Ok((record, _, hash)) => self.add(number, record, hash),
                 Err(error) if error.kind() == ErrorKind::Io => return Err(error),
                 // It was pruned in the meantime.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => self.damage.push(error),
+            }
+        }
+        for object in std::mem::take(&mut self.recorded) {
+            let known = self.bases.iter().any(|it| it.object == object);
+            if known || number_in(&object) < self.kept_from {
+                continue;
+            }
+            match self.read_base(repository, &object) {
+                Err(error) if error.kind() == ErrorKind::NotFound => self.missing.push(object),
+                read => drop(read?),
             }
         }
         let (first, kept_from) = (self.first, self.kept_from);
@@ -173,26 +200,16 @@ impl Catalog {
         Ok(())
     }
 
-    fn add(
-        &mut self,
-        repository: &Repository,
-        number: u64,
-        record: Record,
-        hash: String,
-    ) -> Result<()> {
+    fn add(&mut self, number: u64, record: Record, hash: String) {
         if number + 1 == self.next {
-            (self.last_hash, self.last_writer) = (hash, Some(record.writer));
+            self.last_hash = hash;
         }
         match record.body {
             Body::Changes(piece) => {
                 self.pieces.insert(number, Piece { number, ..piece });
             }
             // Recorded since the bases were listed, or its object is missing.
-            Body::Base { object } => {
-                if !self.bases.iter().any(|it| it.object == object) {
-                    let _ = self.read_base(repository, &object)?;
-                }
-            }
+            Body::Base { object } => self.recorded.push(object),
             Body::Prune(Prune {
                 first,
                 kept_from,
@@ -202,7 +219,6 @@ impl Catalog {
                 self.pruned.extend(objects);
             }
         }
-        Ok(())
     }
 
     /// Notes bases and records that are missing. Records that bases list are looked for when they
@@ -217,6 +233,7 @@ impl Catalog {
         };
         let missing =
             (begin.max(self.first)..self.next).filter(|number| !self.listed.contains(number));
+        let missing = missing.take(HOLES_MAX);
         let missing = missing.map(|number| missing_object(repository, &chain_name(number)));
         let missing: Vec<Error> = missing.collect();
         self.damage.extend(missing);
@@ -264,12 +281,12 @@ impl Catalog {
     /// up.
     pub(crate) fn last_place(&self) -> Option<(u64, u64)> {
         let timeline = self.timeline();
-        let base = self.bases.last().map(|it| &it.base);
-        let base = base.filter(|it| it.timeline == timeline);
-        let base = base.map(|it| (it.seq, it.incarnation));
+        // A base may be ahead of the records, if the program was killed between them.
         let piece = self.last_piece().filter(|it| it.timeline == timeline);
         let piece = piece.map(|it| (it.until, it.incarnation));
-        let (seq, incarnation) = base.max(piece)?;
+        let base = self.bases.last().map(|it| &it.base);
+        let base = base.filter(|it| it.timeline == timeline);
+        let (seq, incarnation) = piece.or(base.map(|it| (it.seq, it.incarnation)))?;
         Some((incarnation, seq))
     }
 }

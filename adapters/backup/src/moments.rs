@@ -148,6 +148,10 @@ impl Catalog {
             }
         };
         let found = found.map(|(timeline, seq)| Target { timeline, seq });
+        let found = found.filter(|target| {
+            let mut ranges = ranges.iter().filter(|it| it.timeline == target.timeline);
+            ranges.any(|it| (it.first.seq..=it.last.seq).contains(&target.seq))
+        });
         found.ok_or_else(|| {
             let message = "the backup does not have this moment; choose one that it has";
             let error = Error::new(ErrorKind::NotFound, message);
@@ -176,28 +180,69 @@ impl Catalog {
     ) -> Result<Option<(u32, u64)>> {
         let began = |piece: &&Piece| piece.from_ms > 0 && piece.from_ms <= ms;
         let Some(piece) = self.pieces.values().rev().find(began) else {
-            // Everything in tables was written before the first base was made.
-            let known = ranges
-                .iter()
-                .rev()
-                .find(|it| it.from.is_some_and(|from| ms_of(from) <= ms));
-            return Ok(known.map(|it| (it.timeline, it.first.seq)));
+            return self.before_times(repository, ranges, ms);
         };
         let before = self.pieces.range(..piece.number).map(|(_, it)| it);
         let later = before
             .rev()
             .find(|it| it.to_ms > ms.saturating_add(CLOCK_STEP_MS));
         let seq = last_until(repository, piece, ms)?;
-        let Some(later) = later else {
-            return Ok(Some((piece.timeline, seq)));
-        };
-        let message = "the clock was set back, so there are several moments of this time; name one \
-                       by its sequence number";
-        Err(Error::invalid(message)
-            .directory(repository.place().url().as_ref())
-            .expected(format_args!("{seq}, or one up to {}", later.until))
-            .found(shown(Moment::Time(UNIX_EPOCH + Duration::from_millis(ms)))))
+        match later {
+            None if ms > piece.to_ms && self.is_lost_after(piece.timeline, seq) => Ok(None),
+            None => Ok(Some((piece.timeline, seq))),
+            Some(later) => Err(ambiguous(repository, ms, seq, later.until)),
+        }
     }
+
+    /// Returns the moment at a time before that of any change: bases have one, and what was written
+    /// before the first of them has none.
+    fn before_times(
+        &self,
+        repository: &Repository,
+        ranges: &[Moments],
+        ms: u64,
+    ) -> Result<Option<(u32, u64)>> {
+        let began = |it: &&Moments| it.from.is_some_and(|from| ms_of(from) <= ms);
+        let Some(range) = ranges.iter().rev().find(began) else {
+            return Ok(None);
+        };
+        let mut seq = range.first.seq;
+        let pieces = self.pieces.values();
+        for piece in pieces.filter(|it| it.timeline == range.timeline && it.until > range.first.seq)
+        {
+            if piece.from_ms > 0 {
+                seq = seq.max(last_until(repository, piece, ms)?);
+                break;
+            }
+            seq = piece.until;
+        }
+        let known = range.to.is_some_and(|to| ms <= ms_of(to));
+        if !known && self.is_lost_after(range.timeline, seq) {
+            return Ok(None);
+        }
+        Ok(Some((range.timeline, seq)))
+    }
+
+    /// Returns whether changes that came after `seq` may be missing: the timeline ends there, and
+    /// the next one begins later.
+    fn is_lost_after(&self, timeline: u32, seq: u64) -> bool {
+        let pieces = self.pieces.values().rev();
+        let last = pieces.clone().find(|it| it.timeline == timeline);
+        let is_end = last.is_none_or(|last| last.until <= seq);
+        let mut later = self.bases.iter().map(|it| &it.base);
+        let next = later.find(|it| it.timeline > timeline);
+        is_end && next.is_some_and(|next| next.restorable > seq)
+    }
+}
+
+#[cold]
+fn ambiguous(repository: &Repository, ms: u64, seq: u64, other: u64) -> Error {
+    let message = "the clock was set back, so there are several moments of this time; name one by \
+                   its sequence number";
+    Error::invalid(message)
+        .directory(repository.place().url().as_ref())
+        .expected(format_args!("{seq}, or one up to {other}"))
+        .found(shown(Moment::Time(UNIX_EPOCH + Duration::from_millis(ms))))
 }
 
 /// Returns the newest of the ranges meant that has a sequence number.
@@ -214,16 +259,22 @@ fn last_until(repository: &Repository, piece: &Piece, ms: u64) -> Result<u64> {
     }
     let (_, contents, _) = repository.record(piece.number)?;
     let (mut left, mut seq) = (&contents[..], piece.after);
+    // The latest time after the one that is looked for.
+    let mut later_ms = 0;
     while let Some(change) = take_change(&mut left)? {
         if change.time_ms > ms {
-            break;
+            later_ms = later_ms.max(change.time_ms);
+        } else if later_ms == 0 {
+            seq = change.seq;
+        } else if later_ms > ms.saturating_add(CLOCK_STEP_MS) {
+            return Err(ambiguous(repository, ms, seq, change.seq));
         }
-        seq = change.seq;
     }
     Ok(seq)
 }
 
-fn ms_of(time: SystemTime) -> u64 {
+/// Returns the milliseconds since 1970.
+pub(crate) fn ms_of(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -83,13 +83,17 @@ impl Repository {
     /// what is needed; `Locked` if a backup appends records too fast. The call can be repeated.
     pub fn prune(&self, retention: Retention, dry_run: bool) -> Result<PruneReport> {
         for _ in 0..TRIES {
-            let mut catalog = Catalog::read(self)?;
-            if let Some(error) = catalog.damage.pop() {
-                return Err(error);
-            }
+            let catalog = Catalog::read(self)?;
             let Some(plan) = self.plan(&catalog, retention)? else {
                 return Ok(PruneReport::default());
             };
+            // Damage of what is removed anyway does no harm.
+            let first = plan.prune.first;
+            let is_kept =
+                |error: &&Error| error.file_name().is_none_or(|it| number_in(it) >= first);
+            if let Some(error) = catalog.damage.iter().find(is_kept) {
+                return Err(error.clone());
+            }
             if dry_run || plan.report.objects == 0 {
                 return Ok(plan.report);
             }
@@ -188,9 +192,12 @@ impl Catalog {
         };
         let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         let limit = now_ms.saturating_sub(age);
-        // The newest one that is as old: moments after the limit begin with it.
-        let by_age = self.bases.iter().rposition(|it| it.base.taken_ms <= limit);
-        Some(by_count.min(by_age.unwrap_or(0)))
+        // The one before the first that is younger: moments after the limit begin with it. A clock
+        // that was wrong for a while must not make young ones old.
+        let mut bases = self.bases.iter();
+        let younger = bases.position(|it| it.base.taken_ms > limit);
+        let by_age = younger.map_or(newest, |younger| younger.saturating_sub(1));
+        Some(by_count.min(by_age))
     }
 
     /// Returns the objects with contents that bases from `oldest` on, and records from `first` on,

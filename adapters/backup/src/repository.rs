@@ -1,5 +1,6 @@
 //! `Repository`: a place that holds backups of one database, and the objects in it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +21,13 @@ use crate::records::{self, DATA, Record, Writer, chain_name};
 const MARKER: &str = "meta/format";
 /// Name of the object that says who writes.
 const OWNER: &str = "meta/owner";
+/// Name of the object that lists damaged ones.
+const DAMAGED: &str = "meta/damaged";
 const VERSION: u32 = 1;
 /// Contents of the object that proves a key.
 const PROOF: &[u8] = b"CairnDB backup";
 /// Maximum length of contents that are kept in memory.
-const CONTENTS_BYTES_MAX: usize = 2 << 30;
+const CONTENTS_BYTES_MAX: usize = (2 << 30) + (64 << 20);
 
 /// The contents of [`MARKER`].
 #[derive(Debug, Serialize, Deserialize)]
@@ -225,16 +228,19 @@ impl Repository {
         let name = chain_name(number);
         let (stored, hash) = encode(&*self.env, self.key.as_ref(), &name, contents)?;
         self.pace.take(stored.len() as u64);
-        let created = self.place.create(&name, &stored);
-        if matches!(created, Ok(true)) {
-            return Ok(Some((hash, stored.len() as u64)));
+        let done = (hash, stored.len() as u64);
+        let mut created = self.place.create(&name, &stored);
+        if created.is_err() {
+            // It may be there, but not durably: a second attempt makes it so, or fails.
+            let again = self.place.create(&name, &stored);
+            created = again.or(created);
+        }
+        if created? {
+            return Ok(Some(done));
         }
         // An attempt whose answer was lost may have created it.
-        match self.read_hashed(&name) {
-            Ok((_, found)) if found == hash => Ok(Some((hash, stored.len() as u64))),
-            Ok(_) => Ok(None),
-            Err(error) => Err(created.err().unwrap_or(error)),
-        }
+        let (_, found) = self.read_hashed(&name)?;
+        Ok((found == hash).then_some(done))
     }
 
     /// Hands the parts of the contents of an object to `take`, and returns the hash.
@@ -292,6 +298,21 @@ impl Repository {
     /// Says who writes.
     pub(crate) fn note_owner(&self, owner: &Owner) -> Result<()> {
         self.put(OWNER, &json(owner)).map(drop)
+    }
+
+    /// Has later backups upload the contents of damaged objects again.
+    pub(crate) fn note_damaged(&self, objects: &BTreeSet<String>) -> Result<()> {
+        self.put(DAMAGED, &json(objects)).map(drop)
+    }
+
+    /// Returns the objects that were found damaged.
+    pub(crate) fn damaged(&self) -> Result<BTreeSet<String>> {
+        match self.read_all(DAMAGED) {
+            Ok(contents) => Ok(serde_json::from_slice(&contents).unwrap_or_default()),
+            Err(error) if error.kind() == ErrorKind::Io => Err(error),
+            // Then the next verification finds them again.
+            Err(_) => Ok(BTreeSet::new()),
+        }
     }
 
     /// Returns who wrote last, if that can be found out.

@@ -44,6 +44,8 @@ pub struct RestoreReport {
     pub bytes: u64,
     /// Number of changes that were applied after them.
     pub changes: u64,
+    /// Whether writes that were not logged are missing: no base with them could be used.
+    pub lacks_unlogged: bool,
     /// What was damaged, and done without.
     pub damage: Vec<Error>,
 }
@@ -156,7 +158,7 @@ impl<'a> Restore<'a> {
         let extents = pieces.iter().flat_map(|piece| &piece.extents);
         for (file, parts) in parts_of(base.extents.iter().chain(extents)) {
             fetch.values(file, &parts)?;
-            assembly.add_values(file);
+            assembly.add_values(file)?;
         }
         let mut report = RestoreReport {
             place: Place {
@@ -167,9 +169,11 @@ impl<'a> Restore<'a> {
             files: fetch.files,
             bytes: fetch.bytes,
             changes: 0,
+            lacks_unlogged: false,
             damage: Vec::new(),
         };
         for piece in pieces {
+            report.lacks_unlogged |= piece.unlogged > base.seq && piece.unlogged <= target.seq;
             self.apply(
                 piece,
                 (base.restorable, target.seq),
@@ -201,17 +205,21 @@ impl<'a> Restore<'a> {
             let message = "the record is not the one that the base lists";
             return Err(Error::corruption(message).file(name));
         }
+        assembly.begin_incarnation(piece.incarnation, piece.after);
         let mut left = &contents[..];
         let in_record = |error: Error| error.file(name.clone());
         while let Some(change) = take_change(&mut left).map_err(in_record)? {
             if change.seq > until {
                 break;
             }
-            let is_edit = matches!(change.logged, Logged::Edit(_));
-            if change.seq <= report.place.seq || is_edit && change.seq <= restorable {
+            if change.seq <= report.place.seq {
                 continue;
             }
-            assembly.add(&change.logged).map_err(in_record)?;
+            // The base has what was done to keyspaces up to there.
+            let is_known = matches!(change.logged, Logged::Edit(_)) && change.seq <= restorable;
+            if !is_known {
+                assembly.add(&change.logged).map_err(in_record)?;
+            }
             report.changes += 1;
             report.place = Place {
                 incarnation: piece.incarnation,
@@ -312,6 +320,9 @@ impl Fetch<'_> {
         let hash = self.repository.read(object, |part| {
             watch::advance(part.len() as u64)?;
             read += part.len() as u64;
+            if read > bytes {
+                return Err(wrong("the object is longer than the backup states"));
+            }
             write(part)
         })?;
         if (hash, read) != (named, bytes) {

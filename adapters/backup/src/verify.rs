@@ -71,12 +71,14 @@ impl Repository {
         })
     }
 
-    /// Reads every object, and checks it and that nothing is missing. May be
-    /// [watched](cairndb::watch).
+    /// Reads every object, and checks it and that nothing is missing. The next backup uploads again
+    /// what is damaged and still there to be uploaded. May be [watched](cairndb::watch).
     ///
     /// # Errors
     /// Those of the place; `Interrupted`. Damage is reported, not returned.
     pub fn verify(&self) -> Result<VerifyReport> {
+        // Before the catalog: a backup that goes on meanwhile records more.
+        let owner = self.owner()?;
         let catalog = Catalog::read(self)?;
         let mut verification = Verification {
             repository: self,
@@ -91,7 +93,7 @@ impl Repository {
         for error in &catalog.damage {
             verification.note(error.clone());
         }
-        if let Some(owner) = self.owner()?
+        if let Some(owner) = owner
             && catalog
                 .last_places()
                 .get(&owner.incarnation)
@@ -103,6 +105,10 @@ impl Repository {
         verification.data(&catalog)?;
         let damaged = verification.damaged;
         let mut report = verification.report;
+        if !damaged.is_empty() {
+            // The place may be one that this program cannot write to.
+            let _ = self.note_damaged(&damaged);
+        }
         report.moments = catalog.moments(&damaged);
         Ok(report)
     }

@@ -103,6 +103,7 @@ impl Backup<'_> {
                     .upload_table(self.repository, &self.source.dir, next, table)?;
             self.report.count(uploaded.1);
             tables.push(uploaded.0);
+            self.inform_in_time()?;
         }
         let ends: Vec<(u64, u64)> = files.values().map(|(file, _, end)| (file, end)).collect();
         let (new, bytes) =
@@ -141,10 +142,15 @@ impl Backup<'_> {
             object: object.clone(),
         };
         match self.chain.append(self.repository, body, &[])? {
-            Appended::Done { bytes, .. } => {
+            Appended::Done { bytes, body, .. } => {
                 self.report.count(bytes);
                 self.report.bases += 1;
-                self.history.add_base(object, base, edit);
+                // An earlier attempt has recorded another object, which lists the same.
+                let recorded = match body {
+                    Body::Base { object } => object,
+                    _ => object,
+                };
+                self.history.add_base(recorded, base, edit);
             }
             Appended::Pruned(prune) => self.note_pruned(&prune),
         }

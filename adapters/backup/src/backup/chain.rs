@@ -25,6 +25,8 @@ pub(crate) enum Appended {
     Done {
         number: u64,
         bytes: u64,
+        /// What was appended, now or by an attempt that seemed to fail.
+        body: Body,
     },
     /// Nothing was appended: this comes first.
     Pruned(Prune),
@@ -97,14 +99,28 @@ impl Chain {
             previous: self.last_hash.clone(),
             writer: self.writer.clone(),
             written_ms: repository.env().wall_ms(),
-            body,
+            body: body.clone(),
         };
         if let Some((hash, bytes)) = repository.create(number, &with_header(&record, rest))? {
             self.last_hash = to_hex(&hash);
             self.next += 1;
-            return Ok(Appended::Done { number, bytes });
+            return Ok(Appended::Done {
+                number,
+                bytes,
+                body,
+            });
         }
         let (found, _, hash) = repository.record(number)?;
+        if found.writer == self.writer {
+            // An attempt that seemed to fail. It had the same contents.
+            self.last_hash = hash;
+            self.next += 1;
+            return Ok(Appended::Done {
+                number,
+                bytes: 0,
+                body: found.body,
+            });
+        }
         if let Body::Prune(prune) = found.body {
             self.last_hash = hash;
             self.next += 1;

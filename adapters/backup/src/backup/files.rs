@@ -9,7 +9,7 @@ use cairndb_format::name;
 
 use crate::catalog::Catalog;
 use crate::object::Hash;
-use crate::records::{FileExtent, Table};
+use crate::records::{DATA, FileExtent, Table};
 use crate::repository::{Repository, data_name, hash_in};
 
 /// Number of bytes of a file that are read at a time.
@@ -66,7 +66,7 @@ impl Files {
         }
     }
 
-    /// Adds parts of value files. A part that does not continue its file replaces what follows.
+    /// Adds parts of value files. A part that does not continue its file is left out.
     pub(crate) fn add(&mut self, extents: &[FileExtent]) {
         for extent in extents {
             self.note(&extent.object);
@@ -85,6 +85,22 @@ impl Files {
             let gone = extents.iter().position(|it| is_pruned(&it.object));
             extents.truncate(gone.unwrap_or(extents.len()));
         }
+    }
+
+    /// Forgets objects that are not there, or were found damaged. Returns whether there are any.
+    ///
+    /// # Errors
+    /// Those of the place.
+    pub(crate) fn forget_absent(&mut self, repository: &Repository) -> Result<bool> {
+        let listed = repository.place().list(DATA, "")?.into_iter();
+        let damaged = repository.damaged()?;
+        let there = listed.map(|it| format!("{DATA}/{}", it.name));
+        let there: BTreeSet<String> = there.filter(|it| !damaged.contains(it)).collect();
+        let extents = self.values.values().flatten().map(|it| &it.object);
+        let mut known = self.objects.values().chain(extents);
+        let lacks = known.any(|object| !there.contains(object));
+        self.forget(|object| !there.contains(object));
+        Ok(lacks)
     }
 
     /// Uploads contents, unless the place has them. Returns the object, and the number of bytes

@@ -37,7 +37,10 @@ impl History {
         History {
             timeline: catalog.timeline() + u32::from(!continues),
             place,
-            time_ms: catalog.last_piece().map_or(0, |piece| piece.to_ms),
+            time_ms: match catalog.last_piece() {
+                Some(piece) if continues => piece.to_ms,
+                _ => 0,
+            },
             pieces: pieces.map(|(_, piece)| piece.clone()).collect(),
             unlogged: match last {
                 Some(last) if continues => catalog.unlogged_after(&last.base),

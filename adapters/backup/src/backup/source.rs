@@ -47,6 +47,22 @@ impl Source {
         options: &BackupOptions,
     ) -> Result<(Source, bool)> {
         let leased = db.has_writer().unwrap_or(true);
+        match Source::open_with(db, repository, catalog, options, leased) {
+            // A process has the database open that has not written yet, and records no leases.
+            Err(error) if error.kind() == ErrorKind::Locked && leased => {
+                Source::open_with(db, repository, catalog, options, false)
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_with(
+        db: &Db,
+        repository: &Repository,
+        catalog: &Catalog,
+        options: &BackupOptions,
+        leased: bool,
+    ) -> Result<(Source, bool)> {
         let lease = format!("backup-{}", repository.id());
         let opening = Opening {
             db,

@@ -1,7 +1,7 @@
 //! `Directory`: a place on a file system, reached through an environment.
 //!
 //! An object is written under another name, synced, and renamed, or linked where it must not
-//! replace one. What a crash leaves under other names is removed by `prune`.
+//! replace one. What a crash leaves under other names is never read, and may be removed.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::sync::Mutex;
-use cairndb_env::{Dir, Env, ReadFile, WritableFile};
+use cairndb_env::{Dir, Env, Linked, ReadFile, WritableFile};
 
 use crate::place::{Download, Object, Place, Upload, split};
 
@@ -107,7 +107,7 @@ impl Upload for Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if !self.done {
-            // The next prune removes it otherwise.
+            // Nobody reads it otherwise.
             let _ = self.dir.unlink(&self.temporary);
         }
     }
@@ -139,8 +139,19 @@ impl Place for Directory {
             file.write(bytes)?;
             file.file.sync()?;
             match file.dir.link(&file.temporary, &*file.dir, &file.name) {
-                Err(_) if file.dir.size_of(&file.name)?.is_some() => Ok(false),
-                linked => linked.and_then(|_| file.dir.sync()).map(|()| true),
+                Ok(Linked::Shared) => file.dir.sync().map(|()| true),
+                Ok(_) => {
+                    // A copy is not made in one step.
+                    file.dir.unlink(&file.name)?;
+                    let message = "the file system has no hard links, which order the records of \
+                                   a backup; choose a directory on another one";
+                    Err(Error::new(ErrorKind::NotSupported, message))
+                }
+                // It may be that of an attempt that could not sync the directory.
+                Err(_) if file.dir.size_of(&file.name)?.is_some() => {
+                    file.dir.sync().map(|()| false)
+                }
+                Err(error) => Err(error),
             }
         };
         create().map_err(self.about(name))

@@ -7,4 +7,5 @@ mod damage;
 mod life;
 mod model;
 mod moments;
+mod regressions;
 mod simulated;

@@ -6,7 +6,7 @@ mod restore;
 use std::time::{Duration, Instant};
 
 use cairndb::env::RealEnv;
-use cairndb::{Error, ErrorKind};
+use cairndb::{Db, Error, ErrorKind};
 use cairndb_backup::{Backup, BackupOptions, BackupReport, Key, Repository, Retention, open_place};
 
 use crate::arguments::backup::{self as arguments, At, Prune};
@@ -54,8 +54,8 @@ pub(super) fn backup(arguments: &arguments::Backup) -> Result<()> {
     if arguments.follow {
         return follow(arguments, options);
     }
-    let db = open_to_change(&arguments.directory)?;
-    let repository = repository(&arguments.at, true)?;
+    refuse_other_stores(&arguments.directory)?;
+    let (db, repository) = open(arguments, &options)?;
     let backed_up = watched("backing up", || {
         let mut backup = Backup::begin(&db, &repository, options)?;
         backup.catch_up()?;
@@ -65,6 +65,32 @@ pub(super) fn backup(arguments: &arguments::Backup) -> Result<()> {
     let report = backed_up.map_err(failure)?;
     db.close().map_err(Failure::of(&arguments.directory))?;
     print([done(&report)])
+}
+
+/// Opens a database and the place. A database that no process has open is opened for writing only
+/// to have it keep the log: a program that starts meanwhile must not be kept out for as long as a
+/// backup takes.
+fn open(arguments: &arguments::Backup, options: &BackupOptions) -> Result<(Db, Repository)> {
+    let path = &arguments.directory;
+    let opened = watched("opening", || options_for(path).open(path));
+    let writer = match opened {
+        Err(error) if error.kind() == ErrorKind::Locked => None,
+        opened => Some(opened.map_err(Failure::of(path))?),
+    };
+    let repository = repository(&arguments.at, true)?;
+    if let Some(db) = writer {
+        Backup::hold(&db, &repository, options).map_err(failure)?;
+        let closed = db.flush().and_then(|()| db.close());
+        closed.map_err(Failure::of(path))?;
+    }
+    let followed = watched("opening", || options_for(path).follow().open(path));
+    match followed {
+        // Processes cannot share memory there.
+        Err(error) if error.kind() == ErrorKind::NotSupported => {
+            Ok((open_to_change(path)?, repository))
+        }
+        followed => Ok((followed.map_err(Failure::of(path))?, repository)),
+    }
 }
 
 fn options_of(arguments: &arguments::Backup) -> BackupOptions {
@@ -107,6 +133,7 @@ fn follow(arguments: &arguments::Backup, options: BackupOptions) -> Result<()> {
             Err(error) => error,
         };
         let passes = [
+            ErrorKind::Locked,
             ErrorKind::Io,
             ErrorKind::NoSpace,
             ErrorKind::Revoked,

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use cairndb_base::{Error, ErrorKind, FileNumber, Kind, Result, SeqNo};
 use cairndb_env::{Dir, Env};
-use cairndb_files::check_numbers;
+use cairndb_files::{NUMBER_MAX, check_numbers, check_seq, out_of_range};
 use cairndb_format::batch::{self, BatchWriter};
 use cairndb_format::log::{HEADER_BYTES, RecordHead, SegmentHeader, encode_record, record_bytes};
 use cairndb_format::manifest::{
-    CleanClose, KeyspaceRecord, ManifestWriter, SegmentRecord, TableRecord, VersionEdit,
-    install_current,
+    CleanClose, Incarnation, KeyspaceRecord, ManifestWriter, SegmentRecord, TableRecord,
+    VersionEdit, install_current,
 };
 use cairndb_format::name;
 
@@ -40,6 +40,8 @@ pub struct Assembly<'a> {
     segment: Vec<u8>,
     record: Vec<u8>,
     only: Option<Only>,
+    /// Whether something is left out.
+    is_partial: bool,
 }
 
 /// The keyspaces that a database is to have.
@@ -61,8 +63,9 @@ impl fmt::Debug for Assembly<'_> {
 }
 
 impl<'a> Assembly<'a> {
-    /// Begins with the files that `edit` describes ([`LiveFiles::edit`](super::LiveFiles::edit)).
-    /// With `only`, other keyspaces are left out.
+    /// Begins with the files that an edit describes
+    /// ([`LiveFiles::edit`](crate::physical::LiveFiles::edit)). With `only`, other keyspaces are
+    /// left out.
     ///
     /// # Errors
     /// `Corruption`.
@@ -92,6 +95,7 @@ impl<'a> Assembly<'a> {
             header: SegmentHeader::UNUSED,
             segment: Vec::new(),
             record: Vec::new(),
+            is_partial: only.is_some(),
             only,
         })
     }
@@ -103,12 +107,30 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds a value file that the files so far do not need, but the log does.
-    pub fn add_values(&mut self, file: u64) {
+    ///
+    /// # Errors
+    /// `Corruption` if no file can have this number.
+    pub fn add_values(&mut self, file: u64) -> Result<()> {
+        if file >= NUMBER_MAX {
+            return Err(out_of_range(file));
+        }
         if !self.edit.added_values.contains(&file) {
             self.edit.added_values.push(file);
             self.edit.added_values.sort_unstable();
         }
         self.next_file = self.next_file.max(file + 1);
+        Ok(())
+    }
+
+    /// Records that the changes from now on are of the incarnation `number`, which takes over those
+    /// up to `after`.
+    pub fn begin_incarnation(&mut self, number: u64, after: SeqNo) {
+        let known = &mut self.edit.incarnations;
+        if number != 0 && !known.iter().any(|it| it.number == number) {
+            let before = known.last().map_or(0, |last| last.after);
+            let after = after.max(before);
+            known.push(Incarnation { number, after });
+        }
     }
 
     /// Adds the next change. Those that the files have are passed over.
@@ -118,6 +140,7 @@ impl<'a> Assembly<'a> {
     pub fn add(&mut self, change: &Logged) -> Result<()> {
         match change {
             Logged::Batch { first, payload, .. } => {
+                check_seq(*first)?;
                 let count = batch::count(payload)?;
                 let last = first.saturating_add(count).saturating_sub(1);
                 if last <= self.seq {
@@ -129,7 +152,13 @@ impl<'a> Assembly<'a> {
             }
             Logged::Edit(edit) => {
                 let edit = VersionEdit::decode(edit)?;
-                self.edit.created_keyspaces.extend(edit.created_keyspaces);
+                check_numbers(&edit)?;
+                for created in edit.created_keyspaces {
+                    let known = &mut self.edit.created_keyspaces;
+                    if !known.iter().any(|it| it.number == created.number) {
+                        known.push(created);
+                    }
+                }
                 let dropped = edit.dropped_keyspaces;
                 self.drop_keyspaces(&dropped);
                 Ok(())
@@ -259,11 +288,19 @@ impl<'a> Assembly<'a> {
         let until = until.max(self.seq);
         let has_log = until > self.seq || self.header.segment > 0 || !self.segment.is_empty();
         if until > self.seq {
-            let empty = BatchWriter::new().to_payload();
-            self.append(until + 1, &empty)?;
+            // Numbers at the end of the log that no entry has would be given out again: the
+            // deletion of an empty range takes the last one.
+            let mut nothing = BatchWriter::new();
+            nothing.add(Kind::RangeDelete, b"0", b"0");
+            self.append(until, &nothing.to_payload())?;
         }
         self.end_segment()?;
-        let lineage = Lineage::new(std::mem::take(&mut self.edit.incarnations));
+        let mut incarnations = std::mem::take(&mut self.edit.incarnations);
+        if self.is_partial {
+            // What continues the whole database must not continue this one.
+            incarnations.clear();
+        }
+        let lineage = Lineage::new(incarnations);
         let lineage = lineage.continued(self.env.random_u64(), until);
         self.edit.incarnations = lineage.incarnations().to_vec();
         self.edit.clean_close = (!has_log).then(|| CleanClose {

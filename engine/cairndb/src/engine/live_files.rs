@@ -69,7 +69,6 @@ impl LiveFiles {
     fn new(version: Arc<Version>, edit: VersionEdit, last: SeqNo, base: &Base) -> LiveFiles {
         let newest = edit.added_tables.iter().map(|table| table.seq_max).max();
         let seq = edit.last_seq.unwrap_or(0);
-        debug_assert!(seq <= last, "what is in tables was published");
         let incarnation = edit.incarnations.last();
         LiveFiles {
             incarnation: incarnation.map_or_else(|| base.stored.lineage.present(), |it| it.number),
@@ -77,7 +76,7 @@ impl LiveFiles {
                 seq.max(newest.unwrap_or(0))
             } else {
                 // As of now: a keyspace may have been dropped whose entries the log still has.
-                last
+                last.max(seq).max(newest.unwrap_or(0))
             },
             seq,
             version,

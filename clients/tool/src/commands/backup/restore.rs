@@ -31,6 +31,11 @@ pub(in crate::commands) fn restore(arguments: &Restore) -> Result<()> {
     for error in &report.damage {
         notify(&format!("{error}\ncairn: it was done without"));
     }
+    if report.lacks_unlogged {
+        notify(
+            "writes at durability None, which are not in the log, are missing up to this moment",
+        );
+    }
     let contents = if arguments.unread {
         None
     } else {

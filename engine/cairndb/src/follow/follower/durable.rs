@@ -21,9 +21,11 @@ impl Follower {
         let tail = self.tail.lock();
         let version = self.base.versions.version();
         let last = now.last().max(self.base.versions.published());
+        // Events of keyspaces have no record, and what came since `now` is in the manifest.
+        let last_of = |folded: &Folded| last.max(folded.last_seq).max(folded.log.newest_event());
         if let Some(manifest) = &tail.manifest {
             let edit = self.edit(&manifest.folded, &version);
-            return Ok((version, edit, last));
+            return Ok((version, edit, last_of(&manifest.folded)));
         }
         // Nobody removes files now. If a writer comes, the caller finds that one is missing.
         let mut folded = self.log().folded_now()?;
@@ -32,7 +34,7 @@ impl Follower {
         let mut version = folded.version_after(&version, &self.base.opener, &live)?;
         version.pin.clone_from(&self.base.versions.version().pin);
         let edit = self.edit(&folded, &version);
-        Ok((Arc::new(version), edit, last))
+        Ok((Arc::new(version), edit, last_of(&folded)))
     }
 
     fn edit(&self, folded: &Folded, version: &Version) -> VersionEdit {
