@@ -94,6 +94,12 @@ impl Repository {
             if let Some(error) = catalog.damage.iter().find(is_kept) {
                 return Err(error.clone());
             }
+            if let Some(damaged) = plan.damaged.first() {
+                let message = "what is to be kept needs a damaged object; back up first, so that it \
+                               is sent again";
+                let error = Error::corruption(message).file(&**damaged);
+                return Err(error.directory(self.place().url().as_ref()));
+            }
             if dry_run || plan.report.objects == 0 {
                 return Ok(plan.report);
             }
@@ -124,7 +130,10 @@ impl Repository {
         });
         let first = needed.map_or(base.number, |piece| piece.number.min(base.number));
         let kept = catalog.kept_objects(oldest, first);
+        let newest = catalog.kept_objects(catalog.bases.len() - 1, catalog.next);
+        let damaged = self.damaged()?.into_iter();
         let mut plan = Plan {
+            damaged: damaged.filter(|it| newest.contains(&**it)).collect(),
             prune: Prune {
                 first,
                 kept_from: base.number,
@@ -169,6 +178,8 @@ impl Repository {
 /// What is removed.
 struct Plan {
     prune: Prune,
+    /// Objects of the newest base that were found damaged.
+    damaged: Vec<String>,
     /// Bases, then records of the chain.
     records: Vec<String>,
     report: PruneReport,

@@ -115,7 +115,7 @@ pub(crate) struct Base {
 pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) bytes: u64,
-    /// Checksum of its index.
+    /// Checksum of its meta page.
     pub(crate) checksum: u32,
     pub(crate) object: String,
 }

@@ -15,7 +15,7 @@ use crate::key::Key;
 use crate::object::{Decoder, Encoder, Hash, encode};
 use crate::pace::Pace;
 use crate::place::Place;
-use crate::records::{self, DATA, Record, Writer, chain_name};
+use crate::records::{self, CHAIN, DATA, Record, Writer, chain_name};
 
 /// Name of the object that makes a place one of backups.
 const MARKER: &str = "meta/format";
@@ -99,7 +99,7 @@ impl Repository {
         match (&key, &marker.proof) {
             (None, Some(_)) => {
                 return Err(wrong(
-                    "the backups are encrypted; give the key they were made with",
+                    "the backups are encrypted; give their key (for cairn: CAIRN_BACKUP_KEY)",
                 ));
             }
             (Some(_), None) => {
@@ -142,6 +142,13 @@ impl Repository {
         };
         let marker = json(&marker);
         if matches!(place.download(MARKER), Err(error) if error.kind() == ErrorKind::NotFound) {
+            // Whether they are encrypted is not known then, and must not be guessed.
+            if !place.list(CHAIN, "")?.is_empty() {
+                let message = "the place has backups, but not the object that describes them; \
+                               restore that object, or choose another place";
+                let error = Error::corruption(message).file(MARKER);
+                return Err(error.directory(place.url().as_ref()));
+            }
             // If another program has made it meanwhile, that one counts.
             let _ = place.create(MARKER, &marker)?;
         }

@@ -18,7 +18,7 @@ use cairndb_format::name;
 
 use crate::catalog::{Catalog, NamedBase};
 use crate::moments::{Moment, Target, describe, time_of};
-use crate::records::{Base, Body, DATA, FileExtent, Piece, take_change};
+use crate::records::{BASES, Base, Body, CHAIN, DATA, FileExtent, Piece, take_change};
 use crate::repository::{Repository, hash_in};
 
 /// A database in the making, as it was at some moment; see [`Backup`](crate::Backup).
@@ -234,8 +234,11 @@ impl<'a> Restore<'a> {
 /// Returns whether another way may be found around an error.
 fn is_damage(error: &Error) -> bool {
     let kinds = [ErrorKind::Corruption, ErrorKind::FormatTooNew];
-    let missing = error.kind() == ErrorKind::NotFound
-        && error.file_name().is_some_and(|name| name.contains('/'));
+    let is_object = |name: &str| {
+        let folder = name.split_once('/').map(|(folder, _)| folder);
+        folder.is_some_and(|folder| [BASES, CHAIN, DATA].contains(&folder))
+    };
+    let missing = error.kind() == ErrorKind::NotFound && error.file_name().is_some_and(is_object);
     missing || kinds.contains(&error.kind())
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct At {
     /// Where the backups are: a directory, or a URL such as `s3://BUCKET/PREFIX`.
     pub(crate) place: String,
     /// Write and read at most this many bytes a second.
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) bandwidth: Option<u64>,
 }
 

@@ -51,6 +51,7 @@ fn failure(error: Error) -> Failure {
 /// Backs up a database once, or until Ctrl-C.
 pub(super) fn backup(arguments: &arguments::Backup) -> Result<()> {
     let options = options_of(arguments);
+    check_place(arguments)?;
     if arguments.follow {
         return follow(arguments, options);
     }
@@ -65,6 +66,20 @@ pub(super) fn backup(arguments: &arguments::Backup) -> Result<()> {
     let report = backed_up.map_err(failure)?;
     db.close().map_err(Failure::of(&arguments.directory))?;
     print([done(&report)])
+}
+
+/// Refuses a place inside the database's directory.
+fn check_place(arguments: &arguments::Backup) -> Result<()> {
+    let absolute = |path: &str| std::path::absolute(path).ok();
+    let place = absolute(arguments.at.place.trim_start_matches("file://"));
+    let own = std::path::absolute(&arguments.directory).ok();
+    let inside = place.is_some_and(|place| own.is_some_and(|own| place.starts_with(own)));
+    if inside && !arguments.at.place.contains("://") {
+        return Err(Failure::usage(
+            "the place is inside the database's directory; choose another",
+        ));
+    }
+    Ok(())
 }
 
 /// Opens a database and the place. A database that no process has open is opened for writing only

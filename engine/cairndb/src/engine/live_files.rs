@@ -99,7 +99,7 @@ impl LiveFiles {
     }
 
     /// Returns the name, the length and the checksum of each table. Two tables of a database that
-    /// agree in these have the same contents; the checksum is that of the table's index.
+    /// agree in these have the same contents; the checksum is that of the meta page.
     pub fn tables(&self) -> impl Iterator<Item = (String, u64, u32)> {
         let tables = self.edit.added_tables.iter();
         tables.map(|table| {

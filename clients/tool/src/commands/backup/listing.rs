@@ -21,7 +21,7 @@ pub(in crate::commands) fn backups(arguments: &Backups) -> Result<()> {
     let now = SystemTime::now();
     let looked = found.looked.map(|(time, _)| time);
     if arguments.json {
-        return print_json(
+        print_json(
             &json!({
                 "moments": found.moments.iter().map(json_of).collect::<Vec<Value>>(),
                 "looked": looked.map(|time| format_rfc3339_millis(time).to_string()),
@@ -31,7 +31,8 @@ pub(in crate::commands) fn backups(arguments: &Backups) -> Result<()> {
                 "damage": found.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
             })
             .to_string(),
-        );
+        )?;
+        return report_damage(&found.damage);
     }
     let mut output = Output::stdout()?;
     add_moments(&found.moments, &mut output)?;
