@@ -2,7 +2,7 @@
 //!
 //! Names have two parts, a folder and a name in it, of letters, digits, `-` and `.`. Only one
 //! operation must be atomic against other processes: [`Place::create`], which fails if the object
-//! exists. Everything that orders a backup is created so; everything else has a name of its own.
+//! exists. Everything that orders a backup is created so; every other name is used once.
 
 use std::fmt::Debug;
 

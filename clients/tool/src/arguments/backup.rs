@@ -26,7 +26,13 @@ pub(crate) struct Backup {
     #[arg(long)]
     pub(crate) follow: bool,
     /// How often changes are sent.
-    #[arg(long, value_name = "TIME", default_value = "1s", requires = "follow", value_parser = humantime::parse_duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1s",
+        requires = "follow",
+        value_parser = humantime::parse_duration
+    )]
     pub(crate) interval: Duration,
     /// Send the tables that the place does not have after so many bytes of changes, so that a
     /// restore has fewer changes to apply. Default: 256 MiB.
@@ -81,7 +87,12 @@ pub(crate) struct Prune {
     #[command(flatten)]
     pub(crate) at: At,
     /// Keep all moments of this age or younger, such as 30d.
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, required_unless_present = "bases")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = humantime::parse_duration,
+        required_unless_present = "bases"
+    )]
     pub(crate) age: Option<Duration>,
     /// Keep at least so many bases, and all moments after the oldest of them.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
