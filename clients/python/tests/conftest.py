@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import random
 import signal
 import subprocess
 import sys
@@ -71,7 +72,10 @@ def interrupted() -> Iterator[Callable[..., bool]]:
         # Python code that the call runs first, such as `os.fsdecode`.
         signal.setitimer(signal.ITIMER_REAL, 1e-5)
 
-    def once(function: Callable[..., Any], arguments: tuple[Any, ...], delay: float) -> bool:
+    def once(
+        function: Callable[..., Any], arguments: tuple[Any, ...], delay: float
+    ) -> Optional[bool]:
+        """Returns whether the call returned before the signal; `None` if the signal ended it."""
         nonlocal running
         pending, results = iter([arguments]), []
 
@@ -84,22 +88,28 @@ def interrupted() -> Iterator[Callable[..., bool]]:
             run()
         except Stopped:
             begun = operator.length_hint(pending) == 0
-            return begun and not results
+            return None if begun and not results else begun
         finally:
             running = None
             signal.setitimer(signal.ITIMER_REAL, 0)
-        return False
+        return True
 
     def call(
         function: Callable[..., Any],
         arguments: Callable[[], tuple[Any, ...]],
         good: Optional[Callable[[], bool]] = None,
     ) -> bool:
-        # A call of less than 50 ms looks once, when it begins: a few microseconds to hit.
-        delays = (1e-6 * (1 + attempt % 500) for attempt in range(1000))
-        return any(
-            once(function, arguments(), delay) and (good is None or good()) for delay in delays
-        )
+        # A call of less than 50 ms looks once, when it begins: a few microseconds to hit. The
+        # delay follows what was too early and too late, at a random distance, since a slow machine
+        # needs another one and a busy one not always the same.
+        delay, distances = 1e-5, random.Random(1)
+        for _ in range(10_000):
+            late = once(function, arguments(), delay)
+            if late is None and (good is None or good()):
+                return True
+            factor = distances.uniform(1, 1.5)
+            delay = max(1e-6, min(delay / factor if late else delay * factor, 1))
+        return False
 
     before = signal.signal(signal.SIGALRM, handle)
     yield call
