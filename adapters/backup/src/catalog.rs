@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cairndb_base::{Error, ErrorKind, Result};
 
 use crate::records::{BASES, Base, Body, CHAIN, Piece, Prune, Record, chain_name, number_name};
-use crate::repository::Repository;
+use crate::repository::{Owner, Repository};
 
 /// Numbers of records are below this.
 const NUMBER_MAX: u64 = 1 << 62;
@@ -46,6 +46,8 @@ pub(crate) struct Catalog {
     recorded: Vec<String>,
     /// What could not be read.
     pub(crate) damage: Vec<Error>,
+    /// Whether an object that the place does not return counts as damaged.
+    goes_around: bool,
 }
 
 impl Catalog {
@@ -54,10 +56,24 @@ impl Catalog {
     /// # Errors
     /// `Io`. What is damaged is left out and listed.
     pub(crate) fn read(repository: &Repository) -> Result<Catalog> {
+        Catalog::default().filled(repository)
+    }
+
+    /// Like [`Catalog::read`], but `Io` of one object is damage too. For those that do not append
+    /// records: after an error that passes, these would begin another timeline.
+    pub(crate) fn read_around(repository: &Repository) -> Result<Catalog> {
+        let catalog = Catalog {
+            goes_around: true,
+            ..Catalog::default()
+        };
+        catalog.filled(repository)
+    }
+
+    fn filled(self, repository: &Repository) -> Result<Catalog> {
         let mut catalog = Catalog {
             first: 1,
             next: 1,
-            ..Catalog::default()
+            ..self
         };
         let names = repository.place().list(BASES, "")?;
         let names = names
@@ -113,14 +129,8 @@ impl Catalog {
             Ok(Body::Base { object }) => Ok(object == name),
             // Another program wrote this record, or the base was never finished.
             Ok(_) => Ok(false),
-            Err(error) => match error.kind() {
-                ErrorKind::NotFound => Ok(false),
-                ErrorKind::Io => Err(error),
-                _ => {
-                    self.damage.push(error);
-                    Ok(true)
-                }
-            },
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => self.note(repository, error).map(|()| true),
         }
     }
 
@@ -142,14 +152,25 @@ impl Catalog {
                 self.bases.push(NamedBase { object, base });
                 Ok(previous)
             }
-            Err(error) if [ErrorKind::Io, ErrorKind::NotFound].contains(&error.kind()) => {
-                Err(error)
-            }
-            Err(error) => {
-                self.damage.push(error);
-                Ok(None)
-            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(error),
+            Err(error) => self.note(repository, error).map(|()| None),
         }
+    }
+
+    /// Notes damage, each object once; an error of the place is returned.
+    fn note(&mut self, repository: &Repository, error: Error) -> Result<()> {
+        let is_damage = match error.kind() {
+            ErrorKind::Io => self.goes_around && repository.is_of_object(&error),
+            _ => true,
+        };
+        if !is_damage {
+            return Err(error);
+        }
+        let mut known = self.damage.iter();
+        if !known.any(|it| it.file_name() == error.file_name()) {
+            self.damage.push(error);
+        }
+        Ok(())
     }
 
     fn note_first(&mut self, first: u64, kept_from: u64) {
@@ -178,10 +199,9 @@ impl Catalog {
             }
             match repository.record(number) {
                 Ok((record, _, hash)) => self.add(number, record, hash),
-                Err(error) if error.kind() == ErrorKind::Io => return Err(error),
                 // It was pruned in the meantime.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => self.damage.push(error),
+                Err(error) => self.note(repository, error)?,
             }
         }
         for object in std::mem::take(&mut self.recorded) {
@@ -237,6 +257,13 @@ impl Catalog {
         let missing = missing.map(|number| missing_object(repository, &chain_name(number)));
         let missing: Vec<Error> = missing.collect();
         self.damage.extend(missing);
+    }
+
+    /// Returns the error of a record that its writer has stated and that is not there, nor any
+    /// after it. `owner` is from before the records were listed.
+    pub(crate) fn missing_end(&self, repository: &Repository, owner: &Owner) -> Option<Error> {
+        let last = self.last_places().get(&owner.incarnation).copied()?;
+        (last < owner.seq).then(|| missing_object(repository, &chain_name(self.next)))
     }
 
     /// Returns the last part of the history.

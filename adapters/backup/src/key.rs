@@ -21,6 +21,8 @@ pub struct Key {
     cipher: XChaCha20Poly1305,
     /// Key of the hashes that name objects: a plain hash would tell what is in them.
     hash: [u8; KEY_BYTES],
+    /// The place whose objects it encrypts; empty before that is known.
+    id: String,
 }
 
 impl fmt::Debug for Key {
@@ -43,7 +45,14 @@ impl Key {
         Ok(Key {
             cipher: XChaCha20Poly1305::new(&cipher.into()),
             hash: blake3::derive_key("CairnDB backup: names of objects", &secret),
+            id: String::new(),
         })
+    }
+
+    /// Returns the key for the objects of one place, which are valid in no other.
+    pub(crate) fn of_place(self, id: &str) -> Key {
+        let id = id.to_owned();
+        Key { id, ..self }
     }
 
     /// Returns a hasher of contents.
@@ -60,7 +69,7 @@ impl Key {
         nonce.into()
     }
 
-    /// Encrypts chunk number `chunk` of the object in place; `about` is bound to it.
+    /// Encrypts chunk number `chunk` of the object in place; `about` and the place are bound to it.
     pub(crate) fn encrypt(
         &self,
         prefix: [u8; NONCE_PREFIX_BYTES],
@@ -69,7 +78,8 @@ impl Key {
         bytes: &mut Vec<u8>,
     ) {
         let nonce = Key::nonce(prefix, chunk);
-        let encrypted = self.cipher.encrypt_in_place(&nonce, about, bytes);
+        let about = [about, self.id.as_bytes()].concat();
+        let encrypted = self.cipher.encrypt_in_place(&nonce, &about, bytes);
         encrypted.expect("a chunk is far below the limit of the cipher");
     }
 
@@ -82,6 +92,7 @@ impl Key {
         bytes: &mut Vec<u8>,
     ) -> bool {
         let nonce = Key::nonce(prefix, chunk);
-        self.cipher.decrypt_in_place(&nonce, about, bytes).is_ok()
+        let about = [about, self.id.as_bytes()].concat();
+        self.cipher.decrypt_in_place(&nonce, &about, bytes).is_ok()
     }
 }

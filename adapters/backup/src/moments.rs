@@ -9,7 +9,7 @@ use cairndb_base::{Error, ErrorKind, Result};
 
 use crate::catalog::{Catalog, NamedBase};
 use crate::records::{Piece, chain_name, take_change};
-use crate::repository::Repository;
+use crate::repository::{Owner, Repository};
 
 /// By how much the clock may go back without notice, as it is adjusted now and then.
 const CLOCK_STEP_MS: u64 = 1000;
@@ -17,9 +17,10 @@ const CLOCK_STEP_MS: u64 = 1000;
 /// A moment of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// The newest one that can be restored.
+    /// The newest one. It is not restored if there was a newer one, which is damaged now.
     Newest,
-    /// The one just after the change with this sequence number, or the last one before it.
+    /// The one just after the change with this sequence number, or the last one before it. Refused
+    /// if several histories have it.
     Seq(u64),
     /// The same, of the history with this incarnation.
     Place(Place),
@@ -42,6 +43,12 @@ pub struct Moments {
     pub from: Option<SystemTime>,
     /// Time of the last change in it, if it is known.
     pub to: Option<SystemTime>,
+}
+
+impl Moments {
+    fn has(&self, seq: u64) -> bool {
+        (self.first.seq..=self.last.seq).contains(&seq)
+    }
 }
 
 impl fmt::Display for Moments {
@@ -136,7 +143,14 @@ impl Catalog {
         let ranges = self.moments(&BTreeSet::new());
         let found = match moment {
             Moment::Newest => ranges.last().map(|it| (it.timeline, it.last.seq)),
-            Moment::Seq(seq) => holds(&ranges, seq, |_| true),
+            Moment::Seq(seq) => {
+                let found = ranges.iter().filter(|it| it.has(seq));
+                let timelines: BTreeSet<u32> = found.clone().map(|it| it.timeline).collect();
+                if timelines.len() > 1 {
+                    return Err(several(repository, found, seq));
+                }
+                holds(&ranges, seq, |_| true)
+            }
             Moment::Place(place) => {
                 let timelines = self.timelines_of(place.incarnation);
                 holds(&ranges, place.seq, |it| timelines.contains(&it.timeline))
@@ -150,13 +164,40 @@ impl Catalog {
         let found = found.map(|(timeline, seq)| Target { timeline, seq });
         let found = found.filter(|target| {
             let mut ranges = ranges.iter().filter(|it| it.timeline == target.timeline);
-            ranges.any(|it| (it.first.seq..=it.last.seq).contains(&target.seq))
+            ranges.any(|it| it.has(target.seq))
         });
         found.ok_or_else(|| {
             let message = "the backup does not have this moment; choose one that it has";
             let error = Error::new(ErrorKind::NotFound, message);
             let error = error.directory(repository.place().url().as_ref());
             error.expected(describe(&ranges)).found(shown(moment))
+        })
+    }
+
+    /// Returns an error if there were changes after the newest moment that can be restored.
+    pub(crate) fn lost_after(
+        &self,
+        repository: &Repository,
+        newest: Target,
+        owner: Option<&Owner>,
+    ) -> Option<Error> {
+        let mut pieces = self.pieces.values();
+        let later = pieces.any(|it| it.timeline == newest.timeline && it.until > newest.seq);
+        let stated = owner.is_some_and(|owner| {
+            let timelines = self.timelines_of(owner.incarnation);
+            timelines.contains(&newest.timeline) && owner.seq > newest.seq
+        });
+        let message = "later changes were backed up, but are damaged or missing; run \
+                       verify-backup, or restore without them by giving this moment's number";
+        (later || stated).then(|| {
+            let error = Error::corruption(message).expected(newest.seq);
+            let error = error.directory(repository.place().url().as_ref());
+            match self.damage.last() {
+                None => error,
+                Some(last) => error
+                    .file(last.file_name().unwrap_or_default())
+                    .source_error(last.clone()),
+            }
         })
     }
 
@@ -245,10 +286,30 @@ fn ambiguous(repository: &Repository, ms: u64, seq: u64, other: u64) -> Error {
         .found(shown(Moment::Time(UNIX_EPOCH + Duration::from_millis(ms))))
 }
 
+#[cold]
+fn several<'m>(
+    repository: &Repository,
+    ranges: impl Iterator<Item = &'m Moments>,
+    seq: u64,
+) -> Error {
+    let places: Vec<String> = ranges
+        .map(|it| {
+            let incarnation = it.last.incarnation;
+            Place { incarnation, seq }.to_string()
+        })
+        .collect();
+    let message = "several histories have this number, for example after a restore; name the \
+                   moment by its place";
+    let error = Error::invalid(message).directory(repository.place().url().as_ref());
+    error
+        .expected(format_args!("one of {}", places.join(", ")))
+        .found(seq)
+}
+
 /// Returns the newest of the ranges meant that has a sequence number.
 fn holds(ranges: &[Moments], seq: u64, is_meant: impl Fn(&Moments) -> bool) -> Option<(u32, u64)> {
     let mut ranges = ranges.iter().rev().filter(|it| is_meant(it));
-    let found = ranges.find(|it| (it.first.seq..=it.last.seq).contains(&seq))?;
+    let found = ranges.find(|it| it.has(seq))?;
     Some((found.timeline, seq))
 }
 
@@ -284,7 +345,7 @@ fn shown(moment: Moment) -> String {
         Moment::Newest => "the newest".to_owned(),
         Moment::Seq(seq) => seq.to_string(),
         Moment::Place(place) => place.to_string(),
-        Moment::Time(time) => format!("{} ms after 1970", ms_of(time)),
+        Moment::Time(time) => humantime::format_rfc3339_millis(time).to_string(),
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Layout: `docs/format/backup.md`. An object proves by itself that it is whole: its last chunk is
 //! marked as such, and ends with the hash. With a key, every chunk is also bound to the name of the
-//! object and to its place in it.
+//! object, to where it is in it, and to the place.
 
 use cairndb_base::{Error, ErrorKind, Result};
 use cairndb_env::Env;
@@ -269,8 +269,10 @@ impl<'a> Decoder<'a> {
             if self.hasher.finalize().as_bytes()[..] != hash {
                 return Err(self.damaged("the contents of the object do not match their hash"));
             }
-        } else {
+        } else if bytes.len() == CHUNK_BYTES {
             self.hasher.update(&bytes);
+        } else {
+            return Err(self.damaged("a chunk of the object does not have 1 MiB"));
         }
         Ok((bytes, is_last))
     }

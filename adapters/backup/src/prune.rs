@@ -12,7 +12,7 @@ use cairndb_base::{Error, ErrorKind, Result, watch};
 use crate::backup::chain::{Appended, Chain};
 use crate::catalog::{Catalog, number_in};
 use crate::records::{BASES, Body, CHAIN, DATA, Prune};
-use crate::repository::Repository;
+use crate::repository::{Repository, hash_in};
 
 /// Number of attempts while a backup appends records.
 const TRIES: u32 = 20;
@@ -149,7 +149,8 @@ impl Repository {
             let limit = if folder == BASES { base.number } else { first };
             for object in self.place().list(folder, "")? {
                 let name = format!("{folder}/{}", object.name);
-                if number_in(&name) < limit {
+                // Other files are not ours.
+                if (1..limit).contains(&number_in(&name)) {
                     plan.report.count(object.bytes);
                     plan.records.push(name);
                 }
@@ -157,7 +158,7 @@ impl Repository {
         }
         for object in self.place().list(DATA, "")? {
             let name = format!("{DATA}/{}", object.name);
-            if !kept.contains(&*name) {
+            if hash_in(&name).is_some() && !kept.contains(&*name) {
                 plan.report.count(object.bytes);
                 plan.prune.objects.push(name);
             }

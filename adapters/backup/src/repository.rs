@@ -15,7 +15,7 @@ use crate::key::Key;
 use crate::object::{Decoder, Encoder, Hash, encode};
 use crate::pace::Pace;
 use crate::place::Place;
-use crate::records::{self, CHAIN, DATA, Record, Writer, chain_name};
+use crate::records::{self, BASES, CHAIN, DATA, Record, Writer, chain_name};
 
 /// Name of the object that makes a place one of backups.
 const MARKER: &str = "meta/format";
@@ -114,10 +114,10 @@ impl Repository {
         }
         Ok(Repository {
             pace: Pace::new(Arc::clone(&env), None),
+            key: key.map(|key| key.of_place(&marker.id)),
             id: marker.id,
             env,
             place,
-            key,
         })
     }
 
@@ -248,6 +248,15 @@ impl Repository {
         // An attempt whose answer was lost may have created it.
         let (_, found) = self.read_hashed(&name)?;
         Ok((found == hash).then_some(done))
+    }
+
+    /// Returns whether an error of an object leaves the others readable.
+    pub(crate) fn is_of_object(&self, error: &Error) -> bool {
+        match error.kind() {
+            ErrorKind::Corruption | ErrorKind::FormatTooNew | ErrorKind::NotFound => true,
+            ErrorKind::Io => error.file_name().is_some() && self.place.list(BASES, "").is_ok(),
+            _ => false,
+        }
     }
 
     /// Hands the parts of the contents of an object to `take`, and returns the hash.

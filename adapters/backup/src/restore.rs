@@ -81,13 +81,20 @@ impl<'a> Restore<'a> {
     ///
     /// # Errors
     /// - `NotFound` if the moment is not in the backup, or has no such keyspace.
-    /// - `InvalidArgument` if the directory is not empty, or the time has several moments.
+    /// - `InvalidArgument` if the directory is not empty, or the time or number has several moments.
     /// - `Corruption` if objects are damaged without which the moment cannot be restored, with what
-    ///   can be.
+    ///   can be; for the newest moment also if there was a newer one.
     /// - `NoSpace`, `Io`. After an error there is no database.
     pub fn run(&self, path: &Path) -> Result<RestoreReport> {
-        let mut catalog = Catalog::read(self.repository)?;
+        // Before the catalog: a backup that goes on meanwhile records more.
+        let owner = self.repository.owner()?;
+        let mut catalog = Catalog::read_around(self.repository)?;
         let target = catalog.find(self.repository, self.moment)?;
+        if self.moment == Moment::Newest
+            && let Some(error) = catalog.lost_after(self.repository, target, owner.as_ref())
+        {
+            return Err(error);
+        }
         let mut damage = std::mem::take(&mut catalog.damage);
         let bases = catalog.bases.iter().rev();
         let bases = bases.filter(|it| it.base.timeline == target.timeline);
@@ -102,11 +109,24 @@ impl<'a> Restore<'a> {
             });
             match made {
                 Ok(report) => return Ok(RestoreReport { damage, ..report }),
-                Err(error) if is_damage(&error) => damage.push(error),
+                Err(error) if self.is_damage(&error) => damage.push(error),
                 Err(error) => return Err(error),
             }
         }
         Err(self.failed(&catalog, &damage))
+    }
+
+    /// Returns whether another way may be found around an error.
+    fn is_damage(&self, error: &Error) -> bool {
+        let is_object = |name: &str| {
+            let folder = name.split_once('/').map(|(folder, _)| folder);
+            folder.is_some_and(|folder| [BASES, CHAIN, DATA].contains(&folder))
+        };
+        let named = error.file_name().is_some_and(is_object);
+        match error.kind() {
+            ErrorKind::Corruption | ErrorKind::FormatTooNew => true,
+            _ => named && self.repository.is_of_object(error),
+        }
     }
 
     /// Returns what a restore without any usable base reports.
@@ -229,17 +249,6 @@ impl<'a> Restore<'a> {
         }
         Ok(())
     }
-}
-
-/// Returns whether another way may be found around an error.
-fn is_damage(error: &Error) -> bool {
-    let kinds = [ErrorKind::Corruption, ErrorKind::FormatTooNew];
-    let is_object = |name: &str| {
-        let folder = name.split_once('/').map(|(folder, _)| folder);
-        folder.is_some_and(|folder| [BASES, CHAIN, DATA].contains(&folder))
-    };
-    let missing = error.kind() == ErrorKind::NotFound && error.file_name().is_some_and(is_object);
-    missing || kinds.contains(&error.kind())
 }
 
 /// Returns the parts of each value file, from front to back.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use cairndb::Place;
-use cairndb_base::{Error, ErrorKind, Result, watch};
+use cairndb_base::{Error, Result, watch};
 
 use crate::catalog::{Catalog, missing_object};
 use crate::moments::{Moments, time_of};
@@ -51,8 +51,11 @@ impl Repository {
     /// # Errors
     /// Those of the place.
     pub fn backups(&self) -> Result<Backups> {
-        let catalog = Catalog::read(self)?;
+        // Before the catalog: a backup that goes on meanwhile records more.
         let owner = self.owner()?;
+        let mut catalog = Catalog::read_around(self)?;
+        let end = owner.as_ref().and_then(|it| catalog.missing_end(self, it));
+        catalog.damage.extend(end);
         Ok(Backups {
             moments: catalog.moments(&BTreeSet::new()),
             looked: owner.as_ref().and_then(|owner| {
@@ -79,7 +82,7 @@ impl Repository {
     pub fn verify(&self) -> Result<VerifyReport> {
         // Before the catalog: a backup that goes on meanwhile records more.
         let owner = self.owner()?;
-        let catalog = Catalog::read(self)?;
+        let catalog = Catalog::read_around(self)?;
         let mut verification = Verification {
             repository: self,
             damaged: BTreeSet::new(),
@@ -93,15 +96,12 @@ impl Repository {
         for error in &catalog.damage {
             verification.note(error.clone());
         }
-        if let Some(owner) = owner
-            && catalog
-                .last_places()
-                .get(&owner.incarnation)
-                .is_some_and(|seq| *seq < owner.seq)
-        {
-            verification.note(missing_object(self, &chain_name(catalog.next)));
-        }
         verification.records(&catalog)?;
+        // A damaged last record is not missing.
+        let end = owner.and_then(|it| catalog.missing_end(self, &it));
+        if let Some(missing) = end.filter(|_| !verification.has_damaged_end(&catalog)) {
+            verification.note(missing);
+        }
         verification.data(&catalog)?;
         let damaged = verification.damaged;
         let mut report = verification.report;
@@ -133,14 +133,16 @@ impl Verification<'_> {
     fn check<T>(&mut self, found: Result<T>) -> Result<Option<T>> {
         match found {
             Ok(found) => Ok(Some(found)),
-            Err(error) if [ErrorKind::Io, ErrorKind::Interrupted].contains(&error.kind()) => {
-                Err(error)
-            }
+            Err(error) if !self.repository.is_of_object(&error) => Err(error),
             Err(error) => {
                 self.note(error);
                 Ok(None)
             }
         }
+    }
+
+    fn has_damaged_end(&self, catalog: &Catalog) -> bool {
+        self.damaged.contains(&chain_name(catalog.next - 1))
     }
 
     /// Reads bases and records.

@@ -1,8 +1,8 @@
 //! Cases that a review found: each lost something, or said what was not so.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, UNIX_EPOCH};
 
 use cairndb::env::{Env, RealEnv};
@@ -16,7 +16,7 @@ use cairndb_backup::{
 };
 use cairndb_sim::{CrashChoice, Keep, Profile, SimEnv};
 
-use crate::life::{open, repository};
+use crate::life::{KEY, open, repository};
 use crate::model::{check, contents};
 
 const AT: &str = "/backups";
@@ -47,6 +47,8 @@ fn at_time(at: &Repository, ms: u64, to: &str) -> Result<RestoreReport> {
 struct Flaky {
     inner: Directory,
     creations: Arc<AtomicI64>,
+    /// Object that is there but cannot be read.
+    unreadable: Arc<OnceLock<String>>,
 }
 
 impl Place for Flaky {
@@ -70,6 +72,10 @@ impl Place for Flaky {
     }
 
     fn download(&self, name: &str) -> Result<Box<dyn Download + '_>> {
+        if self.unreadable.get().is_some_and(|it| it == name) {
+            let error = cairndb_base::Error::new(ErrorKind::Io, "the sector is bad");
+            return Err(error.file(name));
+        }
         self.inner.download(name)
     }
 
@@ -87,9 +93,19 @@ fn flaky(env: &Arc<dyn Env>) -> (Repository, Arc<AtomicI64>) {
     let place = Flaky {
         inner: Directory::open(Arc::clone(env), Path::new(AT), true).unwrap(),
         creations: Arc::clone(&creations),
+        unreadable: Arc::default(),
     };
     let at = Repository::open_or_create(Arc::clone(env), Box::new(place), None);
     (at.unwrap(), creations)
+}
+
+/// Returns the paths of objects in a folder of the place, in order.
+fn objects(sim: &SimEnv, folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(AT).join(folder);
+    let files = sim.files().into_iter().map(|(path, _)| path);
+    let mut found: Vec<PathBuf> = files.filter(|it| it.starts_with(&folder)).collect();
+    found.sort();
+    found
 }
 
 /// Nothing is flushed between two bases, so the second needs records that only the first lists.
@@ -326,4 +342,162 @@ fn a_writer_that_has_not_written_is_no_obstacle() {
     let follower = Options::new().follow().open(&path).unwrap();
     let at = repository(&env, &dir.path().join("backups"), None).unwrap();
     back_up(&follower, &at, BackupOptions::new()).unwrap();
+}
+
+/// Restored was what came before, without a word.
+#[test]
+fn the_newest_moment_is_not_restored_when_later_changes_are_lost() {
+    let sim = SimEnv::new(1);
+    let env: Arc<dyn Env> = sim.clone();
+    let db = open(&env, Path::new("/db")).unwrap();
+    let at = repository(&env, Path::new(AT), None).unwrap();
+    for key in [b"a", b"b"] {
+        db.put(key, b"1").unwrap();
+        back_up(&db, &at, BackupOptions::new()).unwrap();
+    }
+    let last = objects(&sim, "chain").pop().unwrap();
+    assert!(sim.delete(&last));
+    let listed = at.backups().unwrap();
+    let [missing] = &listed.damage[..] else {
+        panic!("{:?}", listed.damage);
+    };
+    assert!(last.ends_with(missing.file_name().unwrap()), "{missing}");
+    let error = Restore::new(&at).run(Path::new("/r")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    let left = Moment::Seq(listed.moments.last().unwrap().last.seq);
+    let report = Restore::new(&at).to(left).run(Path::new("/r")).unwrap();
+    assert_eq!(Moment::Seq(report.place.seq), left);
+}
+
+/// One bad sector ended restore and verification.
+#[test]
+fn an_object_that_cannot_be_read_counts_as_damaged() {
+    for folder in ["bases", "chain", "data"] {
+        let sim = SimEnv::new(1);
+        let env: Arc<dyn Env> = sim.clone();
+        let db = open(&env, Path::new("/db")).unwrap();
+        let place = Flaky {
+            inner: Directory::open(Arc::clone(&env), Path::new(AT), true).unwrap(),
+            creations: Arc::default(),
+            unreadable: Arc::default(),
+        };
+        let unreadable = Arc::clone(&place.unreadable);
+        let at = Repository::open_or_create(Arc::clone(&env), Box::new(place), None).unwrap();
+        for key in [b"a", b"b", b"c"] {
+            db.put(key, b"1").unwrap();
+            db.flush().unwrap();
+            back_up(&db, &at, BackupOptions::new().base_bytes(1)).unwrap();
+        }
+        // The newest base, or what only a newer one needs.
+        let objects = objects(&sim, folder);
+        let bad = match folder {
+            "data" => newest_data(&objects),
+            _ => objects.last().unwrap(),
+        };
+        let name = bad.strip_prefix(AT).unwrap().to_str().unwrap();
+        unreadable.set(name.to_owned()).unwrap();
+        let report = at.verify().unwrap();
+        let named: Vec<_> = report.damage.iter().map(|it| it.file_name()).collect();
+        assert_eq!(named, [Some(name)]);
+        assert!(!report.moments.is_empty(), "{folder}");
+        drop(restore(&at, &env, "/r", &db));
+    }
+}
+
+/// Returns the object that was uploaded last: its name ends with the number of a record.
+fn newest_data(objects: &[PathBuf]) -> &PathBuf {
+    let number = |path: &PathBuf| {
+        let name = path.to_str().unwrap();
+        u64::from_str_radix(name.rsplit('-').next().unwrap(), 16).unwrap()
+    };
+    objects.iter().max_by_key(|path| number(path)).unwrap()
+}
+
+/// The newer history was meant without a word.
+#[test]
+fn a_number_in_two_histories_is_refused() {
+    let sim = SimEnv::new(1);
+    let env: Arc<dyn Env> = sim.clone();
+    let db = open(&env, Path::new("/db")).unwrap();
+    let at = repository(&env, Path::new(AT), None).unwrap();
+    for key in [b"a", b"b", b"c"] {
+        db.put(key, b"1").unwrap();
+        back_up(&db, &at, BackupOptions::new()).unwrap();
+    }
+    let begun = at.backups().unwrap().moments[0].first.seq;
+    let to = Moment::Seq(begun);
+    drop(Restore::new(&at).to(to).run(Path::new("/new")).unwrap());
+    let new = open(&env, Path::new("/new")).unwrap();
+    for key in [b"x", b"y"] {
+        new.put(key, b"2").unwrap();
+        back_up(&new, &at, BackupOptions::new()).unwrap();
+    }
+    let ranges = at.backups().unwrap().moments;
+    assert_eq!(ranges.len(), 2, "{ranges:?}");
+    let seq = ranges[0].last.seq.min(ranges[1].last.seq);
+    let twice = Restore::new(&at).to(Moment::Seq(seq)).run(Path::new("/r"));
+    let twice = twice.unwrap_err();
+    assert_eq!(twice.kind(), ErrorKind::InvalidArgument, "{twice}");
+    for (range, expected) in ranges.iter().zip(["old", "new"]) {
+        let mut place = range.last;
+        place.seq = seq;
+        let to = format!("/{expected}-again");
+        let moment = Moment::Place(place);
+        let _ = Restore::new(&at).to(moment).run(Path::new(&to)).unwrap();
+        let has_new = open(&env, Path::new(&to)).unwrap().get(b"x").unwrap();
+        assert_eq!(has_new.is_some(), expected == "new", "{place}");
+    }
+}
+
+/// Objects of one place were valid in every place with the same key.
+#[test]
+fn an_encrypted_object_of_another_place_is_damaged() {
+    let sim = SimEnv::new(1);
+    let env: Arc<dyn Env> = sim.clone();
+    let db = open(&env, Path::new("/db")).unwrap();
+    db.put(b"a", b"1").unwrap();
+    let at = repository(&env, Path::new(AT), Some(KEY)).unwrap();
+    back_up(&db, &at, BackupOptions::new()).unwrap();
+    let marker = || env.open_dir(Path::new(AT).join("meta").as_ref(), false);
+    let marker = marker().unwrap();
+    let text = read(&*marker, "format");
+    let mut other: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    other["id"] = "0123456789abcdef".into();
+    marker.unlink("format").unwrap();
+    let mut file = marker.create("format").unwrap();
+    file.append(other.to_string().as_bytes()).unwrap();
+    drop(file);
+    let moved = repository(&env, Path::new(AT), Some(KEY)).unwrap();
+    let listed = moved.backups().unwrap();
+    assert!(listed.moments.is_empty() && !listed.damage.is_empty());
+}
+
+fn read(dir: &dyn cairndb::env::Dir, name: &str) -> Vec<u8> {
+    let file = dir.open_read(name).unwrap();
+    let mut bytes = vec![0; usize::try_from(file.size()).unwrap()];
+    file.read_at(0, &mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn prune_leaves_files_that_no_backup_made() {
+    let sim = SimEnv::new(1);
+    let env: Arc<dyn Env> = sim.clone();
+    let db = open(&env, Path::new("/db")).unwrap();
+    let at = repository(&env, Path::new(AT), None).unwrap();
+    for key in [b"a", b"b"] {
+        db.put(key, b"1").unwrap();
+        db.flush().unwrap();
+        back_up(&db, &at, BackupOptions::new().base_bytes(1)).unwrap();
+    }
+    for folder in ["bases", "chain", "data"] {
+        let dir = env.open_dir(Path::new(AT).join(folder).as_ref(), false);
+        drop(dir.unwrap().create("README.txt").unwrap());
+    }
+    assert!(at.prune(Retention::new(), false).unwrap().objects > 0);
+    for folder in ["bases", "chain", "data"] {
+        let readme = Path::new(AT).join(folder).join("README.txt");
+        assert!(objects(&sim, folder).contains(&readme), "{folder}");
+    }
+    drop(restore(&at, &env, "/r", &db));
 }

@@ -141,8 +141,9 @@ fn follow(arguments: &arguments::Backup, options: BackupOptions) -> Result<()> {
     refuse_other_stores(path)?;
     let mut patience = arguments.interval.max(LOOK);
     let mut total = BackupReport::default();
+    let mut failed = false;
     loop {
-        let ended = follow_until_error(arguments, options, &mut total, &mut patience);
+        let ended = follow_until_error(arguments, options, &mut total, &mut patience, &mut failed);
         let error = match ended {
             Ok(()) => return print([done(&total)]),
             Err(error) => error,
@@ -157,10 +158,15 @@ fn follow(arguments: &arguments::Backup, options: BackupOptions) -> Result<()> {
         if interrupt::is_asked() || !passes.contains(&error.kind()) {
             return Err(failure(error));
         }
+        let kept = match error.kind() {
+            ErrorKind::Revoked => "",
+            _ => "; the log is kept meanwhile",
+        };
         notify(&format!(
-            "{error}\ncairn: the next attempt is in {} seconds; the log is kept meanwhile",
+            "{error}\ncairn: the next attempt is in {} seconds{kept}",
             patience.as_secs().max(1)
         ));
+        failed = true;
         wait(Instant::now() + patience);
         patience = (patience * 2).min(PATIENCE_MAX);
     }
@@ -171,6 +177,7 @@ fn follow_until_error(
     options: BackupOptions,
     total: &mut BackupReport,
     patience: &mut Duration,
+    failed: &mut bool,
 ) -> cairndb::Result<()> {
     let path = &arguments.directory;
     let db = options_for(path).follow().open(path)?;
@@ -181,6 +188,9 @@ fn follow_until_error(
         let next = Instant::now() + arguments.interval;
         backup.advance(Duration::ZERO)?;
         *patience = arguments.interval.max(LOOK);
+        if std::mem::take(failed) {
+            notify("backing up again");
+        }
         *total = before.and(&backup.report());
         wait(next);
     }
