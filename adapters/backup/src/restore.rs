@@ -81,7 +81,8 @@ impl<'a> Restore<'a> {
     ///
     /// # Errors
     /// - `NotFound` if the moment is not in the backup, or has no such keyspace.
-    /// - `InvalidArgument` if the directory is not empty, or the time or number has several moments.
+    /// - `InvalidArgument` if the directory is not empty, or the time or number means several
+    ///   moments.
     /// - `Corruption` if objects are damaged without which the moment cannot be restored, with what
     ///   can be; for the newest moment also if there was a newer one.
     /// - `NoSpace`, `Io`. After an error there is no database.
