@@ -92,8 +92,13 @@ pub trait ReadFile: Debug + Send + Sync {
     fn map(&self, len: u64, access: Access) -> Result<Option<Mapping>>;
 
     /// Advises the environment that a range will be read soon or, if `wanted` is false, is no
-    /// longer needed in memory.
+    /// longer needed in memory. Does not wait.
     fn advise(&self, offset: u64, len: u64, wanted: bool);
+
+    /// Advises the environment how [`ReadFile::read_at`] will be called.
+    fn expect(&self, access: Access) {
+        let _ = access;
+    }
 }
 
 /// Owner of mapped bytes: a real mapping, or heap bytes under simulation.

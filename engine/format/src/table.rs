@@ -38,6 +38,7 @@ pub use bounds::{BOUND_BYTES, BoundLimits, are_separable};
 pub use build::TableBuilder;
 pub(crate) use mark::is_table;
 pub use read::cursor::{CursorPage, PageWindow, TableCursor};
+pub use read::get::Prefetched;
 pub use read::open::{FoundVersion, Table};
 pub use read::salvage::{Salvaged, SalvagedPage, TableFacts, TableSalvage, is_table_number};
 pub use read::seek::Approach;

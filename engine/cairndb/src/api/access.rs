@@ -183,6 +183,10 @@ fn value_at(point: &ReadPoint, key: &[u8], scratch: &mut Vec<u8>) -> Result<Opti
 /// misses outstanding, and a prefetched line must stay in the first-level cache until it is read.
 const KEYS_PREFETCHED: usize = 16;
 
+/// The same while pages have to come from the disk: a device takes some dozens of reads at a time,
+/// and each wait is for the slowest of them.
+const KEYS_REQUESTED: usize = 256;
+
 /// Returns the values of `keys`, all as of the same moment: now, or the moment of a snapshot.
 pub(crate) fn multi_get<K: AsRef<[u8]>>(
     core: &Core,
@@ -228,20 +232,27 @@ fn for_each<K: AsRef<[u8]>>(
 ) -> Result<()> {
     core.before_read(at)?;
     let point = settled_read_point(core, section_of(space), at);
-    let view = &point.view;
     check_space(space)?;
     let mut scratch = Vec::new();
-    for keys in keys.chunks(KEYS_PREFETCHED) {
+    let (mut left, mut count) = (keys, KEYS_PREFETCHED);
+    while !left.is_empty() {
+        let (keys, later) = left.split_at(count.min(left.len()));
+        left = later;
         if keys.len() > 1 {
-            match space {
-                None => get::prefetch(view, view.context(), keys),
+            let asked = match space {
+                None => ask_for(&point, keys, &mut scratch),
                 Some(keyspace) => {
                     let stored = keys
                         .iter()
                         .map(|key| [&keyspace.prefix(), key.as_ref()].concat());
-                    get::prefetch(view, view.context(), &stored.collect::<Vec<_>>());
+                    ask_for(&point, &stored.collect::<Vec<_>>(), &mut scratch)
                 }
-            }
+            };
+            count = if asked {
+                KEYS_REQUESTED
+            } else {
+                KEYS_PREFETCHED
+            };
         }
         for key in keys {
             core.base.health.check_read()?;
@@ -251,6 +262,17 @@ fn for_each<K: AsRef<[u8]>>(
         }
     }
     Ok(())
+}
+
+/// Prefetches what gets of `keys` will read, and requests what has to come from the disk. Returns
+/// whether anything has.
+fn ask_for<K: AsRef<[u8]>>(point: &ReadPoint, keys: &[K], scratch: &mut Vec<u8>) -> bool {
+    let view = &point.view;
+    let asked = get::prefetch(view, view.context(), keys);
+    if asked && !view.version.values.is_empty() {
+        get::request_values(view, view.context(), keys, point.at(), scratch);
+    }
+    asked
 }
 
 /// Runs `read` with the thread's buffer. The buffer is taken rather than borrowed, because a merge

@@ -8,12 +8,13 @@
 
 use cairndb_base::{Kind, Order, Result, SeqNo};
 use cairndb_env::Mapping;
+use cairndb_format::table::Prefetched;
 use cairndb_mem::Memtable;
 
 use crate::read::key_versions::{KeyVersions, Operand};
 use crate::read::presence::Presence;
 use crate::read::source::{MergeSource, RunCursor};
-use crate::read::value_ref::{borrow_pointer, decode_pointer, read_pointer};
+use crate::read::value_ref::{borrow_pointer, decode_pointer, read_pointer, request_pointer};
 use crate::read::view::View;
 use crate::state::context::ReadContext;
 use crate::state::ranges::RangeMap;
@@ -25,6 +26,8 @@ pub(crate) type ReadAt<'r> = (SeqNo, &'r RangeMap);
 /// Number of runs whose filters are prefetched together, so that their cache misses overlap: during
 /// writes there are dozens of runs, and most of their filters are not in a near cache.
 const RUNS_ASKED: usize = 8;
+/// Maximum number of bytes of values that a batch of gets requests at a time.
+const REQUESTED_BYTES_MAX: u64 = 8 << 20;
 
 /// The newest visible version of a key.
 #[derive(Clone, Copy, Debug)]
@@ -113,8 +116,9 @@ pub(crate) fn borrowed(
 }
 
 /// Prefetches for a batch of gets: first every hash index line and filter line, then every page, so
-/// that the misses overlap.
-pub(crate) fn prefetch<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: &[K]) {
+/// that the misses overlap, and so do the reads of the disk. Returns whether any was requested.
+pub(crate) fn prefetch<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys: &[K]) -> bool {
+    let mut asked = false;
     for key in keys {
         let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
         for part in std::iter::once(&view.mutable).chain(&view.immutables) {
@@ -130,11 +134,42 @@ pub(crate) fn prefetch<K: AsRef<[u8]>>(view: &View, context: &ReadContext, keys:
         let (key, hash) = (key.as_ref(), context.order.hash(key.as_ref()));
         // Starts at the newest run. Runs after the first that may have the key are unlikely to be
         // read.
-        let mut runs = view.version.runs.iter();
-        runs.any(|run| {
+        for run in &view.version.runs {
             let table = run.tables().get(run.find(&context.order, key));
-            table.is_some_and(|table| table.prefetch_page(key, hash))
-        });
+            match table.map(|table| table.prefetch_page(key, hash)) {
+                None | Some(Prefetched::Refused) => {}
+                found => {
+                    asked |= found == Some(Prefetched::Asked);
+                    break;
+                }
+            }
+        }
+    }
+    asked
+}
+
+/// Requests the values in value files that a batch of gets will read, up to [`REQUESTED_BYTES_MAX`]
+/// of them. Errors are left to the gets.
+pub(crate) fn request_values<K: AsRef<[u8]>>(
+    view: &View,
+    context: &ReadContext,
+    keys: &[K],
+    at: ReadAt<'_>,
+    scratch: &mut Vec<u8>,
+) {
+    let mut left = REQUESTED_BYTES_MAX;
+    for key in keys {
+        let key = key.as_ref();
+        let found = get_or_pointer(view, context, key, at, scratch);
+        if let Ok(Presence::POINTER) = found
+            && let Ok(pointer) = decode_pointer(key, scratch)
+        {
+            let values = &view.version.values;
+            left = left.saturating_sub(request_pointer(&context.order, values, key, pointer));
+        }
+        if left == 0 {
+            break;
+        }
     }
 }
 

@@ -339,8 +339,9 @@ impl MergingIter {
 
     /// Seeks to the first entry at or after `(key, seq)`; continues forward.
     pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
+        let several = self.sources.len() > 1;
         for source in &mut self.sources {
-            source.begin_seek(key)?;
+            source.begin_seek(key, several)?;
         }
         for source in &mut self.sources {
             source.end_seek(key, seq)?;

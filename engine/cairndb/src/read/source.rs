@@ -65,10 +65,10 @@ impl RunCursor {
         Ok(self.table.as_mut())
     }
 
-    fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
+    fn begin_seek(&mut self, key: &[u8], asks: bool) -> Result<()> {
         let index = self.run.find(&self.order, key);
         match self.enter(index)? {
-            Some(table) => table.begin_seek(key),
+            Some(table) => table.begin_seek(key, asks),
             None => Ok(()),
         }
     }
@@ -422,17 +422,18 @@ impl MergeSource {
 
     /// Seeks to the first entry at or after `(key, seq)`; newer versions come first.
     pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
-        self.begin_seek(key)?;
+        self.begin_seek(key, false)?;
         self.end_seek(key, seq)
     }
 
-    /// Starts a seek that [`Source::end_seek`] completes, by prefetching the data that it reads. No
-    /// other method may be called in between.
+    /// Starts a seek that [`Source::end_seek`] completes, by prefetching the data that it reads;
+    /// with `asks`, what may have to come from the disk is requested. No other method may be called
+    /// in between.
     #[inline]
-    pub(crate) fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
+    pub(crate) fn begin_seek(&mut self, key: &[u8], asks: bool) -> Result<()> {
         match self {
             MergeSource::Mem(_) => Ok(()),
-            MergeSource::Run(run) => run.begin_seek(key),
+            MergeSource::Run(run) => run.begin_seek(key, asks),
         }
     }
 

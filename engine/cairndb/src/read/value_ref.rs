@@ -53,6 +53,13 @@ pub(crate) fn borrow_pointer(
     Ok(borrowed)
 }
 
+/// Asks the system to read the value to which a pointer refers, if it may have to come from the
+/// disk. Returns the number of bytes requested.
+pub(crate) fn request_pointer(order: &Order, values: &Values, key: &[u8], pointer: Pointer) -> u64 {
+    let value = ValueRef::new(order, values, key, pointer);
+    value.map_or(0, |value| value.request())
+}
+
 /// Like [`read_pointer`], but from an encoded pointer and without a mapping, in which an I/O error
 /// would kill the process. Used by recovery and verification, which read each value once.
 pub(crate) fn read_pointer_unmapped(
@@ -107,6 +114,28 @@ impl<'v> ValueRef<'v> {
             prefix.note(pointer, hash);
         }
         Ok(())
+    }
+
+    fn request(&self) -> u64 {
+        let (start, end) = (self.pointer.offset, self.end());
+        let len = end.saturating_sub(start);
+        match self.handle.prefix(end) {
+            Some(prefix) => {
+                let (pointer, hash) = (&self.pointer, self.key_hash);
+                if self.handle.check(&prefix, pointer, hash) != Check::Now {
+                    return 0;
+                }
+                let range = usize::try_from(start).ok().zip(usize::try_from(len).ok());
+                let (start, len) = range.unwrap_or_default();
+                prefix.bytes.read_ahead(start, len);
+            }
+            None => match self.handle.file(end) {
+                Ok(file) => file.advise(start, len, true),
+                // The get reports it.
+                Err(_) => return 0,
+            },
+        }
+        len
     }
 
     fn read_by_descriptor(&self, out: &mut Vec<u8>) -> Result<()> {

@@ -249,6 +249,17 @@ impl ReadFile for RealReadFile {
             advise(&self.file.fd, offset, len, wanted);
         }
     }
+
+    #[cfg(not(target_vendor = "apple"))]
+    fn expect(&self, access: Access) {
+        let advice = match access {
+            Access::Random => rustix::fs::Advice::Random,
+            Access::Sequential => rustix::fs::Advice::Sequential,
+            Access::Pieces => rustix::fs::Advice::Normal,
+        };
+        // Advice only: without it the kernel reads too much or too little.
+        let _ = rustix::fs::fadvise(&self.file.fd, 0, None, advice);
+    }
 }
 
 #[cfg(not(target_vendor = "apple"))]

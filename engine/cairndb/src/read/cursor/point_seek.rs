@@ -73,7 +73,8 @@ fn found_nearest(view: &View, seq: SeqNo, key: &[u8], entry: &mut CopiedEntry) -
     if view.version.runs.len() > RUNS_FEW {
         view.note_cursor();
     }
-    if view.version.runs.len() > 1 {
+    let several = view.version.runs.len() > 1;
+    if several {
         view.note_several();
     }
     let mut approaches = [None; RUNS_MAX];
@@ -82,7 +83,7 @@ fn found_nearest(view: &View, seq: SeqNo, key: &[u8], entry: &mut CopiedEntry) -
             if handle.limit() < SEQ_MAX {
                 return Ok(false);
             }
-            *approach = Some(handle.table()?.approach(key));
+            *approach = Some(handle.table()?.approach(key, several));
         }
     }
     let parts = view.mutable.has_begun() || !view.immutables.is_empty();

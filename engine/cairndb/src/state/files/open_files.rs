@@ -86,6 +86,9 @@ impl OpenFiles {
     fn open_needed(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
         let opened = self.dir.open_read(name);
         let held = self.slot.get().is_some_and(|slot| slot.revoked() == 0);
+        if let Ok(file) = &opened {
+            file.expect(Access::Random);
+        }
         match &opened {
             Err(error) if self.follows && !held && error.kind() == ErrorKind::NotFound => {
                 Err(revoked().file(name))

@@ -91,7 +91,6 @@ impl TableOpener {
         let order = &self.orders[Section::of_table(record.section)];
         let mut table = Table::open(source, number, order, access, record.checksum)?;
         table.check_section(record.section)?;
-        table.check_section(record.section)?;
         table.share_dictionary(self.dictionaries.met(table.dictionary()));
         if table.is_mapped() {
             // The mapping outlives the descriptor.

@@ -7,7 +7,7 @@ use cairndb_base::{ErrorKind, FileNumber, Result, SEQ_MAX, SeqNo};
 use cairndb_env::FileId;
 use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
-use cairndb_format::table::Table;
+use cairndb_format::table::{Prefetched, Table};
 
 use crate::state::files::opener::TableOpener;
 use crate::state::sections::{Section, StoredKey};
@@ -127,12 +127,12 @@ impl TableHandle {
         }
     }
 
-    /// Prefetches the part of the table that a get of this key reads, if the table is open and the
-    /// key passes its filter. Returns whether the key passes.
+    /// Prefetches or requests the part of the table that a get of this key reads, if the table is
+    /// open and the key passes its filter.
     #[inline]
-    pub(crate) fn prefetch_page(&self, key: &[u8], hash: u64) -> bool {
+    pub(crate) fn prefetch_page(&self, key: &[u8], hash: u64) -> Prefetched {
         let table = self.file.open.get();
-        table.is_some_and(|table| table.prefetch_page(key, hash))
+        table.map_or(Prefetched::Refused, |table| table.prefetch_page(key, hash))
     }
 
     #[cold]

@@ -112,19 +112,19 @@ impl TableCursor {
     /// `Corruption` if a page on the way is damaged; the errors of the file. The cursor then has no
     /// position.
     pub fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
-        self.begin_seek(key)?;
+        self.begin_seek(key, false)?;
         self.end_seek(key, seq)
     }
 
     /// Begins a seek: finds the page that it leads to and prefetches its lines, which are rarely in
     /// a cache. A caller that seeks in several tables begins all seeks and so waits for all at
-    /// once. The cursor has no position until it is moved again.
+    /// once: with `asks`, also for the disk. The cursor has no position until it is moved again.
     ///
     /// # Errors
     /// Same as [`TableCursor::seek`].
-    pub fn begin_seek(&mut self, key: &[u8]) -> Result<()> {
+    pub fn begin_seek(&mut self, key: &[u8], asks: bool) -> Result<()> {
         self.leave();
-        self.begun = Some(self.walk.approach(&self.table, key)?);
+        self.begun = Some(self.walk.approach(&self.table, key, asks)?);
         Ok(())
     }
 
@@ -234,11 +234,11 @@ impl TableCursor {
         if !self.leave() {
             return Ok(());
         }
-        let (table, streams) = (&self.table, self.decoded.streams());
+        let table = &self.table;
         let entered = if forward {
-            self.walk.enter_next(table, streams)?
+            self.walk.enter_next(table)?
         } else {
-            self.walk.enter_prev(table, streams)?
+            self.walk.enter_prev(table)?
         };
         if let Some(index) = entered {
             self.stream_from(index);

@@ -107,31 +107,62 @@ impl Table {
     }
 
     /// Prefetches the filter line that a get reads first, so that a get from several tables can
-    /// overlap their loads.
+    /// overlap their loads. If it may have to come from the disk, asks for it.
     #[inline]
     pub fn prefetch_filter(&self, hash: u64) {
         if let Some(fast) = FastPath::of(self) {
             fast.prefetch_filter(hash);
         }
+        if self.pages.may_wait()
+            && let Some((page, _)) = self.filter.place_of(hash)
+        {
+            self.pages.request(page);
+        }
     }
 
     /// Asks the filter and, if it lets the key pass, prefetches the lines that a get will read
-    /// next. Returns whether the key passed.
+    /// next, or asks for their page if that may have to come from the disk. Reading filter and
+    /// fence may wait.
     ///
     /// Gets of several keys overlap their loads by calling [`Table::prefetch_filter`] for each,
-    /// then this for each, then the gets. Also returns `false` if the table is not mapped or its
-    /// filter page has not been checked yet.
+    /// then this for each, then the gets. Errors are left to the gets.
     #[inline]
-    pub fn prefetch_page(&self, key: &[u8], hash: u64) -> bool {
-        let Some(fast) = FastPath::of(self) else {
-            return false;
-        };
-        let passes = fast.filter_passes(hash) == Some(true);
-        if passes {
-            let _ = fast.candidate_page(key);
+    pub fn prefetch_page(&self, key: &[u8], hash: u64) -> Prefetched {
+        if let Some(fast) = FastPath::of(self) {
+            let passes = fast.filter_passes(hash);
+            if passes == Some(false) {
+                return Prefetched::Refused;
+            }
+            let known = passes.is_some() && fast.candidate_page(key).is_some();
+            if known || !self.pages.may_wait() {
+                return Prefetched::Near;
+            }
         }
-        passes
+        self.request_page(key, hash)
     }
+
+    #[cold]
+    fn request_page(&self, key: &[u8], hash: u64) -> Prefetched {
+        let lookup = Lookup::new(self);
+        if !lookup.may_hold(hash).unwrap_or(true) {
+            return Prefetched::Refused;
+        }
+        match lookup.request(key) {
+            Ok(true) => Prefetched::Asked,
+            _ => Prefetched::Near,
+        }
+    }
+}
+
+/// What [`Table::prefetch_page`] has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefetched {
+    /// The filter has not let the key pass.
+    Refused,
+    /// The page is likely in memory.
+    Near,
+    /// The page has to be read, which has begun.
+    Asked,
 }
 
 /// The fast path of one operation on a mapped table, in the order of its steps.

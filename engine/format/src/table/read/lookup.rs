@@ -82,6 +82,19 @@ impl<'t> Lookup<'t> {
         }
     }
 
+    /// Asks the system to read the page where `key` likely is, if that may have to come from the
+    /// disk. Returns whether it asked.
+    pub(crate) fn request(&self, key: &[u8]) -> Result<bool> {
+        let (_, (unit, _)) = self.likely(key)?;
+        self.request_unit(unit)
+    }
+
+    #[cold]
+    fn request_unit(&self, unit: u32) -> Result<bool> {
+        let page = self.reader.number_of(unit)?;
+        Ok(self.table().pages.request(page))
+    }
+
     /// Returns whether the filter lets a key with this hash pass; always if there is no filter.
     #[inline]
     pub(crate) fn may_hold(&self, hash: u64) -> Result<bool> {
@@ -180,9 +193,22 @@ impl<'t> Lookup<'t> {
         self.reader.unit_at(unit, number)
     }
 
-    /// Returns the units that may hold a key, and prefetches the likeliest.
+    /// Returns the units that may hold a key, and prefetches the likeliest. With `asks`, its page is
+    /// requested if it may have to come from the disk.
     #[inline]
-    pub(crate) fn approach(&self, key: &[u8]) -> Result<CandidateUnits> {
+    pub(crate) fn approach(&self, key: &[u8], asks: bool) -> Result<CandidateUnits> {
+        let (span, (unit, share)) = self.likely(key)?;
+        self.prefetch_unit(unit, share);
+        if asks && self.table().pages.may_wait() {
+            self.request_unit(unit)?;
+        }
+        Ok(span)
+    }
+
+    /// Returns the units that may hold a key, and the likeliest with the share of it before the
+    /// key.
+    #[inline]
+    fn likely(&self, key: &[u8]) -> Result<(CandidateUnits, (u32, u32))> {
         let span = self.span_of(key)?;
         let tie = span.below..span.end;
         let mut likely = (tie.end.saturating_sub(1), span.share);
@@ -191,8 +217,7 @@ impl<'t> Lookup<'t> {
             let place = TieSearch::new(&self.reader).position(tie, key)?;
             likely = (place.same.end.saturating_sub(1), place.share);
         }
-        self.prefetch_unit(likely.0, likely.1);
-        Ok(span)
+        Ok((span, likely))
     }
 
     /// Returns the first entry at or after (key, seq), which must be in `span` or right after it,

@@ -20,7 +20,7 @@ use crate::table::read::source::PageRef;
 ///
 /// ```no_run
 /// # fn nearest(tables: &[cairndb_format::table::Table], key: &[u8]) -> cairndb_base::Result<()> {
-/// let begun: Vec<_> = tables.iter().map(|table| table.approach(key)).collect();
+/// let begun: Vec<_> = tables.iter().map(|table| table.approach(key, true)).collect();
 /// let (mut found, mut value) = (Vec::new(), Vec::new());
 /// for approach in begun {
 ///     let mark = approach.seek(key, u64::MAX, &mut found, &mut value, |_| true)?;
@@ -36,10 +36,15 @@ pub struct Approach<'t> {
 
 impl Table {
     /// Begins a seek to `key`: prefetches the lines that it will read, so that the caller can do
-    /// other work until they arrive. Prefetches nothing if the table is not mapped.
+    /// other work until they arrive. With `asks`, their page is requested if it may have to come
+    /// from the disk: for a seek in several tables, which then wait together.
     #[inline]
-    pub fn approach(&self, key: &[u8]) -> Approach<'_> {
+    pub fn approach(&self, key: &[u8], asks: bool) -> Approach<'_> {
         let candidate = FastPath::of(self).and_then(|fast| fast.candidate_page(key));
+        if asks && candidate.is_none() && self.pages.may_wait() {
+            // An error is left to the seek.
+            let _ = Lookup::new(self).request(key);
+        }
         Approach {
             table: self,
             candidate,
@@ -147,7 +152,7 @@ impl Approach<'_> {
         }
         if position.is_none() {
             let lookup = Lookup::new(table);
-            position = lookup.find(lookup.approach(key)?, key, snapshot)?;
+            position = lookup.find(lookup.approach(key, false)?, key, snapshot)?;
         }
         let Some(EntryPosition { unit, index }) = position else {
             return Ok(None);

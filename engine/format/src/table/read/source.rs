@@ -77,6 +77,8 @@ pub(crate) struct Pages {
     seed: u32,
     count: u32,
     checked: Box<[AtomicU64]>,
+    /// Number of pages of a mapping that have not been checked.
+    unchecked: AtomicU32,
     /// Start of the values in the page checked last: a guess for other pages, used for prefetching.
     values_hint: AtomicU32,
     check_always: bool,
@@ -129,9 +131,9 @@ impl Pages {
                 _ => Backing::Read(cache),
             },
         };
-        let words = match &backing {
-            Backing::Mapped(_) => (count as usize).div_ceil(64),
-            Backing::Read(_) => 0,
+        let (words, unchecked) = match &backing {
+            Backing::Mapped(_) => ((count as usize).div_ceil(64), count),
+            Backing::Read(_) => (0, 0),
         };
         Ok(Pages {
             backing,
@@ -140,6 +142,7 @@ impl Pages {
             seed: file_seed(file),
             count,
             checked: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            unchecked: AtomicU32::new(unchecked),
             values_hint: AtomicU32::new(0),
             check_always: false,
         })
@@ -167,12 +170,48 @@ impl Pages {
         }
     }
 
-    /// Asks the system to read the pages from `first` up to `end`, if they are mapped and not in
-    /// memory. Does not wait.
+    /// Asks the system to read the pages from `first` up to `end` that are not in memory. Does not
+    /// wait.
     pub(crate) fn read_ahead(&self, first: u32, end: u32) {
-        if let Some((mapping, start, len)) = self.mapped(first, end) {
-            mapping.read_ahead(start, len);
+        let pages = u64::from(end.min(self.count).saturating_sub(first));
+        match self.mapped(first, end) {
+            Some((mapping, start, len)) => mapping.read_ahead(start, len),
+            None if pages == 0 => {}
+            None => {
+                let page = PAGE_BYTES as u64;
+                self.source
+                    .advise(u64::from(first) * page, pages * page, true);
+            }
         }
+    }
+
+    /// Returns whether reading a page may wait for the disk. Of a mapping, a page that was checked
+    /// counts as in memory: tables are mapped if memory holds all of them.
+    #[inline]
+    pub(crate) fn may_wait(&self) -> bool {
+        match &self.backing {
+            Backing::Mapped(_) => self.unchecked.load(Ordering::Relaxed) > 0,
+            Backing::Read(_) => true,
+        }
+    }
+
+    /// Returns whether page `number` is likely in memory.
+    pub(crate) fn is_near(&self, number: u32) -> bool {
+        match &self.backing {
+            Backing::Mapped(_) => self.is_checked(number),
+            Backing::Read(Some(cache)) => cache.get(self.file, number).is_some(),
+            Backing::Read(None) => false,
+        }
+    }
+
+    /// Asks the system to read page `number`, unless it is likely in memory. Returns whether it
+    /// asked. Does not wait, so that several pages are read at a time.
+    pub(crate) fn request(&self, number: u32) -> bool {
+        let asks = number < self.count && !self.is_near(number);
+        if asks {
+            self.read_ahead(number, number + 1);
+        }
+        asks
     }
 
     /// Asks the system to map these pages now, so that reading them takes no page fault.
@@ -235,7 +274,10 @@ impl Pages {
 
     fn mark_checked(&self, number: u32) {
         if let Some(word) = self.checked.get(number as usize / 64) {
-            word.fetch_or(1 << (number % 64), Ordering::Relaxed);
+            let bit = 1 << (number % 64);
+            if word.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
+                self.unchecked.fetch_sub(1, Ordering::Relaxed);
+            }
         }
     }
 

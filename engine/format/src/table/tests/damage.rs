@@ -346,7 +346,7 @@ fn exercise(table: &Arc<Table>, entries: &[Entry]) -> usize {
         let _ = cursor.seek(&entry.key, entry.seq);
         let _ = cursor.seek_for_prev(&entry.key, 0);
         let mut key = Vec::new();
-        let approach = table.approach(&entry.key);
+        let approach = table.approach(&entry.key, true);
         let _ = approach.seek(&entry.key, entry.seq, &mut key, &mut scratch, |_| true);
     }
     let _ = table.verify();

@@ -101,7 +101,7 @@ fn compare_ways(table: &Table, key: &[u8], snapshot: SeqNo) {
     assert!(found.is_none() || value == expected, "{what}");
 
     let (mut landed, mut found_value) = (b"rubbish".to_vec(), Vec::new());
-    let approach = table.approach(key);
+    let approach = table.approach(key, true);
     let sought = approach.seek(key, snapshot, &mut landed, &mut found_value, |_| true);
     let sought = sought.unwrap();
     let span = lookup.span_of(key).unwrap();

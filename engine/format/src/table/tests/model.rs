@@ -53,7 +53,7 @@ fn check_seek(table: &Table, entry: Option<&Entry>, key: &[u8], seq: u64, contex
             assert_eq!(Some(found), entry.map(|entry| &entry.key[..]), "{context}");
             wants
         };
-        let approach = table.approach(key);
+        let approach = table.approach(key, true);
         let mark = approach.seek(key, seq, &mut found, &mut value, decide);
         let marked = mark.unwrap().map(|mark| (mark.seq, mark.kind));
         let expected = entry.map(|entry| (entry.seq, entry.kind));

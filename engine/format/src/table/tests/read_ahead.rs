@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use cairndb_base::{Order, Result, SEQ_MAX};
 use cairndb_env::{Access, MappedBytes, Mapping, ReadFile};
 
-use super::support::{FILE, build, puts};
-use crate::table::{PageAccess, Table, TableOptions};
+use super::support::{FILE, FewPages, build, puts};
+use crate::table::{PageAccess, Prefetched, Table, TableOptions};
 
 const PAGE: usize = 4096;
 
-/// Bytes in memory that record which of their pages were requested.
+/// Bytes in memory that record which of their pages were requested, and which were mapped or, by
+/// descriptor, read.
 #[derive(Debug, Default)]
 struct Requests {
     bytes: Vec<u8>,
@@ -44,29 +45,44 @@ impl MappedBytes for Requests {
 }
 
 #[derive(Debug)]
-struct File(Arc<Requests>);
+struct File {
+    requests: Arc<Requests>,
+    maps: bool,
+}
 
 impl ReadFile for File {
     fn size(&self) -> u64 {
-        self.0.bytes.len() as u64
+        self.requests.bytes.len() as u64
     }
     fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let at = usize::try_from(offset).unwrap();
-        out.copy_from_slice(&self.0.bytes[at..at + out.len()]);
+        if !self.maps {
+            note(&self.requests.mapped, at, out.len());
+        }
+        out.copy_from_slice(&self.requests.bytes[at..at + out.len()]);
         Ok(())
     }
     fn map(&self, _: u64, _: Access) -> Result<Option<Mapping>> {
-        Ok(Some(Mapping::new(self.0.clone())))
+        let mapping = || Mapping::new(self.requests.clone());
+        Ok(self.maps.then(mapping))
     }
-    fn advise(&self, _: u64, _: u64, _: bool) {}
+    fn advise(&self, offset: u64, len: u64, wanted: bool) {
+        assert!(wanted);
+        let at = usize::try_from(offset).unwrap();
+        note(&self.requests.read, at, usize::try_from(len).unwrap());
+    }
 }
 
 fn key(number: u32) -> Vec<u8> {
     format!("{number:08}").into_bytes()
 }
 
-/// Returns a table of a few hundred pages, none of them touched.
+/// Returns a mapped table of a few hundred pages, none of them touched.
 fn table() -> (Arc<Requests>, Arc<Table>) {
+    opened(PageAccess::Mapped(None))
+}
+
+fn opened(access: PageAccess) -> (Arc<Requests>, Arc<Table>) {
     let value = |number: usize| {
         let bytes = (0..900u32).map(|at| ((number as u32).wrapping_mul(at | 1) >> 7) as u8);
         bytes.collect()
@@ -77,7 +93,10 @@ fn table() -> (Arc<Requests>, Arc<Table>) {
         bytes,
         ..Requests::default()
     });
-    let (file, access) = (Arc::new(File(requests.clone())), PageAccess::Mapped(None));
+    let file = Arc::new(File {
+        requests: requests.clone(),
+        maps: matches!(access, PageAccess::Mapped(_)),
+    });
     let table = Table::open(file, FILE, &Order::Bytewise, access, summary.checksum);
     (requests, Arc::new(table.unwrap()))
 }
@@ -98,13 +117,13 @@ fn a_scan_asks_once_for_every_page_in_windows_that_grow() {
     let mut cursor = table.cursor();
     cursor.first().unwrap();
     // The first page is touched.
-    assert_eq!(requests.take(), [vec![], vec![]]);
+    assert_eq!(requests.take(), [Vec::<Range<usize>>::new(), Vec::new()]);
     while cursor.valid() {
         cursor.next().unwrap();
     }
     let [read, mapped] = requests.take();
-    assert_eq!(mapped[..4], [1..9, 9..25, 25..57, 57..121]);
-    assert_eq!(read[0], 1..25, "a window and the next");
+    assert_eq!(mapped[..4], [1..5, 5..13, 13..29, 29..61]);
+    assert_eq!(read[..2], [1..5, 5..29], "then a window and the next");
     for ranges in [read, mapped] {
         let all = covered(ranges);
         assert_eq!(all.start, 1);
@@ -114,7 +133,11 @@ fn a_scan_asks_once_for_every_page_in_windows_that_grow() {
     while cursor.valid() {
         cursor.next().unwrap();
     }
-    assert_eq!(requests.take(), [vec![], vec![]], "all of it was touched");
+    assert_eq!(
+        requests.take(),
+        [Vec::<Range<usize>>::new(), Vec::new()],
+        "all of it was touched"
+    );
 }
 
 #[test]
@@ -126,7 +149,7 @@ fn a_scan_backwards_asks_as_well() {
         cursor.prev().unwrap();
     }
     let [read, mapped] = requests.take();
-    assert_eq!([mapped[0].len(), mapped[1].len()], [8, 16]);
+    assert_eq!([mapped[0].len(), mapped[1].len()], [4, 8]);
     for ranges in [read, mapped] {
         assert_eq!(covered(ranges).start, 0);
     }
@@ -138,13 +161,78 @@ fn a_seek_and_a_few_steps_ask_for_little() {
     let mut cursor = table.cursor();
     for number in [100u32, 900, 1_700] {
         cursor.seek(&key(number), SEQ_MAX).unwrap();
-        assert_eq!(requests.take(), [vec![], vec![]]);
+        assert_eq!(requests.take(), [Vec::<Range<usize>>::new(), Vec::new()]);
         for _ in 0..40 {
             cursor.next().unwrap();
         }
         let counts = requests
             .take()
             .map(|it| it.iter().map(Range::len).sum::<usize>());
-        assert_eq!(counts, [24, 8]);
+        assert_eq!(counts, [4, 4]);
+    }
+}
+
+/// All pages of a batch of gets are requested before the first of them is waited for.
+#[test]
+fn gets_of_several_keys_ask_for_the_page_of_each() {
+    let cache = Arc::new(FewPages::default());
+    for access in [PageAccess::Mapped(None), PageAccess::Cached(cache)] {
+        let maps = matches!(access, PageAccess::Mapped(_));
+        let (requests, table) = opened(access);
+        let data_pages = table.meta.data_pages as usize;
+        drop(requests.take());
+        let keys: Vec<_> = (0..2_000).step_by(100).map(key).collect();
+        let hash = |key: &[u8]| Order::Bytewise.hash(key);
+        for key in &keys {
+            table.prefetch_filter(hash(key));
+        }
+        let [read, waited] = requests.take();
+        assert!(read.iter().all(|it| it.start >= data_pages) && waited.is_empty());
+        for key in &keys {
+            let found = table.prefetch_page(key, hash(key));
+            assert_eq!(found, Prefetched::Asked);
+        }
+        let missing = table.prefetch_page(b"nothing", hash(b"nothing"));
+        assert_eq!(missing, Prefetched::Refused);
+        let [read, waited] = requests.take();
+        assert!(waited.iter().all(|it| it.start >= data_pages), "{waited:?}");
+        assert_eq!(read.len(), keys.len());
+        let mut value = Vec::new();
+        for (key, asked) in keys.iter().zip(read) {
+            assert!(asked.len() == 1 && asked.end <= data_pages);
+            let found = table.get(key, hash(key), SEQ_MAX, &mut value).unwrap();
+            assert!(found.is_some());
+            let [more, waited] = requests.take();
+            assert!(more.is_empty());
+            // The page before may end with a newer version of its first key.
+            assert!(maps || waited.contains(&asked), "{waited:?}");
+            assert_eq!(table.prefetch_page(key, hash(key)), Prefetched::Near);
+        }
+    }
+}
+
+/// The system sees no backward scan, so that one waited for every page.
+#[test]
+fn a_scan_by_descriptor_asks_as_one_of_a_mapping_does() {
+    for forward in [true, false] {
+        let cache = Arc::new(FewPages::default());
+        let (requests, table) = opened(PageAccess::Cached(cache));
+        let mut cursor = table.cursor();
+        if forward {
+            cursor.first().unwrap();
+        } else {
+            cursor.last().unwrap();
+        }
+        drop(requests.take());
+        while cursor.valid() {
+            if forward {
+                cursor.next().unwrap();
+            } else {
+                cursor.prev().unwrap();
+            }
+        }
+        let [asked, read] = requests.take();
+        let (asked, read) = (covered(asked), covered(read));
+        assert!(asked.start <= read.start && read.end <= asked.end);
     }
 }

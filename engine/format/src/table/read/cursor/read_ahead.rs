@@ -1,17 +1,20 @@
-//! Read-ahead of scans over mapped tables.
+//! Read-ahead of scans.
 //!
-//! Tables are mapped for random reads: a page that is not in memory is read alone when it is
-//! touched, and a page in memory is mapped with a few of its neighbours by a page fault. A scan
-//! over untouched pages requests windows of them instead: the next window is read while the current
-//! one is decoded, and the current one is mapped by one call, which is cheaper than by faults.
+//! Tables are opened for random reads: a page that is not in memory is read alone when it is
+//! needed, and a page in memory is mapped with a few of its neighbours by a page fault. A scan over
+//! untouched pages requests windows of them instead: the next window is read while the current one
+//! is decoded, and the current one is mapped by one call, which is cheaper than by faults. (Left to
+//! the system, backward scans read single pages, and a seek with a hundred steps reads twice as
+//! much as it needs.)
 //!
-//! Windows begin small, so that a short scan requests little that it does not use. Pages that were
-//! checked before are usually in memory, so nothing is requested for them.
+//! Windows begin small, and the second is requested when the scan enters it, so that a short scan
+//! requests little that it does not use. Pages that were checked before, or are in the cache, are
+//! usually in memory, so nothing is requested for them.
 
 use crate::table::read::source::Pages;
 
-/// Number of pages in the first and in the largest window: 32 KiB and 1 MiB.
-const WINDOW_MIN: u32 = 8;
+/// Number of pages in the first and in the largest window: 16 KiB and 1 MiB.
+const WINDOW_MIN: u32 = 4;
 const WINDOW_MAX: u32 = 256;
 
 /// Read-ahead state of a cursor.
@@ -48,7 +51,7 @@ impl ReadAhead {
     fn enter_window(&mut self, pages: &Pages, page: u32, backward: bool) {
         let goes_on = self.window > 0 && self.backward == backward && self.border == Some(page);
         self.backward = backward;
-        if pages.is_checked(page) {
+        if pages.is_near(page) {
             // Checked again at the next page, which may be the first untouched one.
             (self.window, self.border) = (0, Some(page));
             return;
@@ -58,7 +61,12 @@ impl ReadAhead {
         } else {
             WINDOW_MIN
         };
-        let next = (self.window * 2).min(WINDOW_MAX);
+        // A scan that ends in its first window has requested nothing after it.
+        let next = if goes_on {
+            (self.window * 2).min(WINDOW_MAX)
+        } else {
+            0
+        };
         let requested = self.requested.filter(|_| goes_on);
         if backward {
             let first = (page + 1).saturating_sub(self.window);

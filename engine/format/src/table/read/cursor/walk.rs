@@ -133,9 +133,9 @@ impl PageWalk {
     }
 
     /// Begins a seek to `key`: returns the units that may hold it, and prefetches the likeliest of
-    /// them.
-    pub(super) fn approach(&self, table: &Table, key: &[u8]) -> Result<CandidateUnits> {
-        Lookup::with(self.reader(table)).approach(key)
+    /// them, which is requested as well with `asks`.
+    pub(super) fn approach(&self, table: &Table, key: &[u8], asks: bool) -> Result<CandidateUnits> {
+        Lookup::with(self.reader(table)).approach(key, asks)
     }
 
     /// Enters the page of the first entry at or after (key, seq), which must be in `span` or right
@@ -170,9 +170,9 @@ impl PageWalk {
         Ok(self.count - 1)
     }
 
-    /// Enters the page after the one left last; `streams` states whether that page was also entered
-    /// from a neighbour. Returns the index of its first entry; `None` after the last page.
-    pub(super) fn enter_next(&mut self, table: &Table, streams: bool) -> Result<Option<usize>> {
+    /// Enters the page after the one left last. Returns the index of its first entry; `None` after
+    /// the last page.
+    pub(super) fn enter_next(&mut self, table: &Table) -> Result<Option<usize>> {
         self.backward = false;
         if self.number + 1 >= table.meta.units {
             return Ok(None);
@@ -184,9 +184,7 @@ impl PageWalk {
             1
         };
         let next = self.page + pages;
-        if streams {
-            self.read_ahead.enter(&table.pages, next, false);
-        }
+        self.read_ahead.enter(&table.pages, next, false);
         reader.prefetch_lines(next + 1, &LINES_AHEAD[0]);
         let unit = reader.unit_at(self.number + 1, next)?;
         self.enter(unit);
@@ -195,12 +193,12 @@ impl PageWalk {
 
     /// Enters the page before the one left last, like [`PageWalk::enter_next`]. Returns the index
     /// of its last entry.
-    pub(super) fn enter_prev(&mut self, table: &Table, streams: bool) -> Result<Option<usize>> {
+    pub(super) fn enter_prev(&mut self, table: &Table) -> Result<Option<usize>> {
         self.backward = true;
         if self.number == 0 {
             return Ok(None);
         }
-        if let (true, Some(before)) = (streams, self.page.checked_sub(1)) {
+        if let Some(before) = self.page.checked_sub(1) {
             self.read_ahead.enter(&table.pages, before, true);
         }
         let reader = self.reader(table);
