@@ -339,10 +339,9 @@ impl MergingIter {
 
     /// Seeks to the first entry at or after `(key, seq)`; continues forward.
     pub(crate) fn seek(&mut self, key: &[u8], seq: SeqNo) -> Result<()> {
-        let several = self.sources.len() > 1;
-        for source in &mut self.sources {
-            source.begin_seek(key, several)?;
-        }
+        let asks = self.sources.len() > 1;
+        let mut sources = self.sources.iter_mut();
+        sources.try_for_each(|source| source.begin_seek(key, asks))?;
         for source in &mut self.sources {
             source.end_seek(key, seq)?;
         }

@@ -193,8 +193,8 @@ impl<'t> Lookup<'t> {
         self.reader.unit_at(unit, number)
     }
 
-    /// Returns the units that may hold a key, and prefetches the likeliest. With `asks`, its page is
-    /// requested if it may have to come from the disk.
+    /// Returns the units that may hold a key, and prefetches the likeliest. With `asks`, its page
+    /// is requested if it may have to come from the disk.
     #[inline]
     pub(crate) fn approach(&self, key: &[u8], asks: bool) -> Result<CandidateUnits> {
         let (span, (unit, share)) = self.likely(key)?;

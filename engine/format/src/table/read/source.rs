@@ -195,6 +195,11 @@ impl Pages {
         }
     }
 
+    /// Returns whether pages are read into a cache.
+    pub(crate) fn is_cached(&self) -> bool {
+        matches!(self.backing, Backing::Read(Some(_)))
+    }
+
     /// Returns whether page `number` is likely in memory.
     pub(crate) fn is_near(&self, number: u32) -> bool {
         match &self.backing {
