@@ -1,6 +1,7 @@
 //! Measurement: the loops, clocks, histograms, and the runner of a list.
 
 pub mod byte_sum;
+pub(crate) mod depth;
 pub mod histogram;
 pub mod idle;
 pub mod intervals;

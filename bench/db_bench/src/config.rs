@@ -430,6 +430,8 @@ fn stored(given: &Given, plan: Plan) -> Plan {
     Plan {
         store: given.given("store").map(str::to_owned),
         sync: given.is_on("sync"),
+        memory_limit: given.chosen("memory_limit").unwrap_or(0),
+        cold: given.is_on("cold"),
         variant: given.word("variant").unwrap_or_default(),
         memory: memory(given, plan.use_existing_db),
         compression: given.is_on("compression") && !uncompressed,

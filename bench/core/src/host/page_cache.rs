@@ -35,6 +35,29 @@ pub fn page_cache_bytes(dir: &Path) -> std::io::Result<u64> {
     Ok(bytes)
 }
 
+/// Drops all files below `dir` from the page cache, as far as no process has them mapped.
+///
+/// # Errors
+/// As reported by the system; a file that disappears meanwhile is passed over.
+pub fn drop_page_cache(dir: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        if kind.is_dir() {
+            drop_page_cache(&entry.path())?;
+        } else if kind.is_file()
+            && let Ok(file) = File::open(entry.path())
+        {
+            // Pages that are not written yet stay.
+            file.sync_all()?;
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+        }
+    }
+    Ok(())
+}
+
 fn of_file(file: &File) -> u64 {
     let length = file.metadata().map_or(0, |data| data.len());
     let page = rustix::param::page_size() as u64;
@@ -87,5 +110,9 @@ mod tests {
         std::fs::write(dir.path().join("empty"), "").expect("written");
         let bytes = page_cache_bytes(dir.path()).expect("readable");
         assert!((300_000..320_000).contains(&bytes), "{bytes}");
+        drop_page_cache(dir.path()).expect("dropped");
+        // A directory in memory has nothing else.
+        let left = page_cache_bytes(dir.path()).expect("readable");
+        assert!(left == 0 || left == bytes, "{left}");
     }
 }

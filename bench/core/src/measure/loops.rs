@@ -360,6 +360,7 @@ fn perform<S: Session>(
         | Action::Wait
         | Action::Verify
         | Action::Crc32c
+        | Action::Depth
         | Action::AcquireLoad
         | Action::Codec { .. }
         | Action::Property(_)

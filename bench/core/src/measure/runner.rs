@@ -24,6 +24,8 @@ mod verdict;
 use crate::engine::{Durability, Engine, Store};
 use crate::fault::Fault;
 use crate::host::heap_profile;
+use crate::host::memory_group::MemoryGroup;
+use crate::host::page_cache::drop_page_cache;
 use crate::measure::loops::Task;
 use crate::result::result_line;
 use crate::workload::catalog;
@@ -48,6 +50,10 @@ struct Runner<'r, E: Engine> {
     contents: Contents<'r>,
     costs: Costs<'r>,
     ordinals: Ordinals,
+    /// The group that limits the memory of this process, or why there is none.
+    limited: Result<Option<MemoryGroup>, String>,
+    /// Bytes of the database in the page cache after it was dropped from there.
+    cached_before: Option<u64>,
     /// Why a compaction done by an earlier process could not be repeated. Later rows would be
     /// mistaken for rows after `compact`.
     undone: Option<Fault>,
@@ -71,6 +77,8 @@ pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> R
         contents,
         costs: Costs::watch(plan),
         ordinals: Ordinals::default(),
+        limited: Ok(None),
+        cached_before: None,
         undone: None,
     };
     runner.events.send(Event::Loaded {
@@ -94,6 +102,11 @@ impl<E: Engine> Runner<'_, E> {
             self.contents.make()?;
         }
         self.costs.find_device();
+        if plan.memory_limit > 0 {
+            // Nothing that another process has read is free. The model is in memory already.
+            drop_page_cache(&plan.db).map_err(|error| Fault::io(plan.db.display(), &error))?;
+            self.limited = MemoryGroup::enter(plan.memory_limit).map(Some);
+        }
         self.slot.open(if plan.sync {
             Durability::Sync
         } else {
@@ -213,6 +226,8 @@ impl<E: Engine> Runner<'_, E> {
             self.events.text(text);
         }
         self.slot.close()?;
+        // The copies that the note is made of do not count either.
+        self.limited = Ok(None);
         // Without the note, a later run is merely unverified.
         if let Err(error) = self.contents.keep() {
             let text = format!("the note next to the database: {error}\n");

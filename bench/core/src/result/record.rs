@@ -114,6 +114,11 @@ sparse! {
         pub mapped_rss_peak: Option<u64>,
         /// Bytes of the directory's files in the page cache at the end of the row.
         pub page_cache_bytes: Option<u64>,
+        /// The memory that the process may use with its page cache, if it is limited.
+        pub memory_limit: Option<u64>,
+        /// Bytes of the directory's files in the page cache before a row that should begin without
+        /// any.
+        pub cached_before: Option<u64>,
         /// The median latency.
         pub p50_ns: Option<u64>,
         /// The 90th percentile of latency.

@@ -189,6 +189,8 @@ pub const CATALOG: &[Workload] = &[
     cost("writercostbusy", 3, Reading::Flat,
         "the same while three other processes read random keys"),
     row("crc32c", Crc32c, "repeated crc32c of 4K of data"),
+    row("depth", Depth,
+        "read N random pages of 4K from the device, --threads at a time, past the page cache"),
     row("acquireload", AcquireLoad, "load N*1000 times"),
     codec("snappycomp", "snappy", false),
     codec("snappyuncomp", "snappy", true),

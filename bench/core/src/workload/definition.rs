@@ -182,6 +182,8 @@ pub enum Action {
     Verify,
     /// Checksums of 4 KiB, without a store.
     Crc32c,
+    /// Random reads of the device, without a store.
+    Depth,
     /// Atomic loads, without a store.
     AcquireLoad,
     /// A compression codec over one block, without a store.
@@ -359,7 +361,7 @@ impl Workload {
     pub const fn is_engineless(&self) -> bool {
         matches!(
             self.action,
-            Action::Crc32c | Action::AcquireLoad | Action::Codec { .. }
+            Action::Crc32c | Action::Depth | Action::AcquireLoad | Action::Codec { .. }
         )
     }
 

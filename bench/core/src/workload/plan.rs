@@ -182,6 +182,10 @@ pub struct Plan {
     pub sync: bool,
     /// `--variant`.
     pub variant: Variant,
+    /// `--memory_limit`: bytes that the process may use with its page cache; 0 for no limit.
+    pub memory_limit: u64,
+    /// `--cold`: the database is dropped from the page cache before each row.
+    pub cold: bool,
     /// The memory setting and its shares.
     pub memory: Memory,
     /// `--compression`.

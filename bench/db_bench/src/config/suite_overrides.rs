@@ -10,7 +10,7 @@ pub(super) fn refuse_what_suites_say(given: &Given) -> Result<(), String> {
         "compression_type", "sync", "variant", "bloom_bits", "threads", "use_existing_db",
         "histogram", "reads", "writes", "deletes", "benchmark_write_rate_limit",
         "benchmark_read_rate_limit", "stats_interval", "stats_interval_seconds",
-        "report_interval_seconds", "keyspaces",
+        "report_interval_seconds", "keyspaces", "memory_limit", "cold",
     ];
     match SAID.iter().find(|name| given.given(name).is_some()) {
         Some(name) => Err(format!(

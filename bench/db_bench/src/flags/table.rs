@@ -25,6 +25,9 @@ const VALUE_MAX: i64 = bench_core::workload::pool::VALUE_BYTES_MAX as i64;
 #[expect(clippy::cast_possible_wrap, reason = "a thousand")]
 const PREFIX_MAX: i64 = bench_core::workload::key::PREFIX_MAX as i64;
 
+#[expect(clippy::cast_possible_wrap, reason = "128 MiB")]
+const MEMORY_LIMIT_MIN: i64 = bench_core::host::memory_group::BYTES_MIN as i64;
+
 /// Codecs that RocksDB's program accepts.
 const CODECS: &[&str] = &[
     "none", "snappy", "zlib", "bzip2", "lz4", "lz4hc", "xpress", "zstd",
@@ -125,6 +128,11 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(STORE, "memory", Number(1 << 16, BYTES_MAX), "",
         "total bytes of memory; default 4 MB; split in halves up to 16 MB, above 8 MB for reads \
          and the rest for writes (the other way round with --use_existing_db)"),
+    flag(STORE, "memory_limit", Number(MEMORY_LIMIT_MIN, BYTES_MAX), "",
+        "bytes that the process may use, with what its files take in the page cache: in a control \
+         group, which needs rights"),
+    flag(STORE, "cold", Bool, "0",
+        "before each row, close the store and drop its files from the page cache"),
     flag(STORE, "write_buffer_size", Number(1 << 12, BYTES_MAX), "", "bytes of it for writes"),
     flag(STORE, "cache_size", Number(-1, BYTES_MAX), "", "bytes of it for reads; negative: half"),
     flag(STORE, "compression", Bool, "1", "compress with the engine's usual codec"),

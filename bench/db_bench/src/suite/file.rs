@@ -33,6 +33,11 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("deletes", include_str!("../../../suites/deletes.toml")),
     ("keyspaces", include_str!("../../../suites/keyspaces.toml")),
     ("readers", include_str!("../../../suites/readers.toml")),
+    ("cold", include_str!("../../../suites/cold.toml")),
+    (
+        "beyond-memory",
+        include_str!("../../../suites/beyond-memory.toml"),
+    ),
 ];
 
 /// A whole file.
@@ -130,6 +135,11 @@ pub(crate) struct Section {
     /// The section whose first workload the figures are divided by.
     pub(crate) baseline: Option<Spanned<String>>,
     pub(crate) memory_mb: Option<u64>,
+    /// Memory that the process may use with its page cache; no limit by default.
+    pub(crate) limit_mb: Option<u64>,
+    /// Whether the database is dropped from the page cache before each of `workloads`.
+    #[serde(default)]
+    pub(crate) cold: bool,
     pub(crate) split: Option<Split>,
     pub(crate) key_size: Option<usize>,
     pub(crate) value_size: Option<usize>,

@@ -268,6 +268,8 @@ impl Maker<'_> {
         let plan = Plan {
             num,
             memory: self.memory(chain, section, split),
+            memory_limit: inherited(chain, section, |it| it.limit_mb).unwrap_or(0) * MIB,
+            cold: section.cold,
             key_len: inherited(chain, section, |it| it.key_size).unwrap_or(base.key_len),
             batch_size: section.batch_size.unwrap_or(base.batch_size),
             // Records of a file have fixed sizes.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use bench_core::host::directory;
 use bench_core::host::exit_status::SIGKILL;
+use bench_core::host::memory_group;
 use bench_core::measure::runner::Event;
 use bench_core::workload::plan::Plan;
 
@@ -73,6 +74,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let _ended = self.kill();
+        memory_group::remove_of(self.child.id());
         // Without the list, the directory is checked by file times.
         let _ = directory::leave(&self.db, self.child.id());
     }

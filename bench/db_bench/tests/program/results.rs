@@ -111,6 +111,36 @@ fn statistics_are_the_engines_own_or_a_line() {
     has(&ours, "STATISTICS:\ncairndb.stats: {");
 }
 
+/// With a limit, the rows say either how much was allowed or why nothing could be.
+#[test]
+fn rows_begin_cold_and_within_a_limit() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (db, json) = (home.path().join("db"), home.path().join("rows.json"));
+    let json = json.display();
+    let list = "--benchmarks=fillseq,readrandom,depth";
+    let flags = format!("--num=20000 --threads=2 --cold --memory_limit=256000000 --json={json}");
+    let text = stdout(&run_at(&db, &[&flags, list]));
+    let rows = std::fs::read_to_string(json.to_string()).expect("written");
+    let row = |name: &str| {
+        let rows = rows.lines().map(|line| {
+            let row: Value = serde_json::from_str(line).expect("an object");
+            row
+        });
+        let mut rows = rows.filter(|row| row["workload"] == name);
+        rows.next().expect("reported")
+    };
+    if text.contains("its memory cannot be limited: ") {
+        assert!(row("readrandom")["memory_limit"].is_null());
+        return;
+    }
+    let read = row("readrandom");
+    assert_eq!(read["memory_limit"], 256_000_000, "{text}");
+    // A directory in memory stays there.
+    assert!(read["cached_before"].is_u64(), "{text}");
+    assert_eq!(row("depth")["status"], "ok", "{text}");
+    assert!(!db.with_extension("depth").exists());
+}
+
 #[test]
 fn a_database_left_after_is_read_and_judged_again() {
     let home = tempfile::tempdir().expect("a directory");

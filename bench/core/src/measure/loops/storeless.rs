@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Report, Task, codec};
+use crate::measure::depth::Depth;
 use crate::measure::meter::{Meter, MeterMode};
 use crate::workload::definition::{Action, Workload};
 use crate::workload::plan::Plan;
@@ -13,12 +14,18 @@ const CRC_BLOCK: usize = 4096;
 const CRC_TOTAL: u64 = 500 << 20;
 const LOADS: u32 = 1000;
 
-/// Runs one thread of a row that needs no engine; returns `None` if the row needs one.
-pub fn run_engineless(plan: &Plan, pool: &Pool, workload: &Workload) -> Option<Report> {
+/// Runs thread `thread` of a row that needs no engine; returns `None` if the row needs one.
+pub fn run_engineless(
+    plan: &Plan,
+    pool: &Pool,
+    workload: &Workload,
+    (depth, thread): (Option<&Depth>, u32),
+) -> Option<Report> {
     let ops = match workload.action {
         Action::Crc32c => CRC_TOTAL / CRC_BLOCK as u64,
         Action::AcquireLoad => Task::ops(plan, workload),
         Action::Codec { .. } => codec::ops(plan),
+        Action::Depth => depth?.reads(),
         _ => return None,
     };
     let mut meter = Meter::new(MeterMode {
@@ -31,6 +38,7 @@ pub fn run_engineless(plan: &Plan, pool: &Pool, workload: &Workload) -> Option<R
     let message = match workload.action {
         Action::Codec { codec, decode } => codec::run(plan, pool, (codec, decode), &mut meter),
         Action::Crc32c => checksums(&mut meter).to_owned(),
+        Action::Depth => depth?.run(thread, &mut meter),
         _ => loads(&mut meter).to_owned(),
     };
     Some(Report {

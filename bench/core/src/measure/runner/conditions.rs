@@ -11,7 +11,10 @@ impl<E: Engine> Runner<'_, E> {
     /// Returns why a row cannot be run, if it cannot.
     pub(super) fn reason_to_skip(&self, workload: &Workload) -> Option<String> {
         let nothing_to_do = || Task::ops(self.plan, workload) == 0;
-        self.unsupported(workload)
+        let limit = self.limited.as_ref().err();
+        let unlimited = limit.map(|why| format!("its memory cannot be limited: {why}"));
+        unlimited
+            .or_else(|| self.unsupported(workload))
             .or_else(|| self.contents.missing(workload))
             .or_else(|| nothing_to_do().then(|| "no operations at this --num".into()))
     }
@@ -131,6 +134,8 @@ impl<E: Engine> Runner<'_, E> {
         record.data = Some(plan.data.word());
         record.compression = Some(plan.compression);
         record.memory_bytes = Some(plan.memory.total_bytes);
+        record.memory_limit = Some(plan.memory_limit).filter(|bytes| *bytes > 0);
+        record.cached_before = self.cached_before;
         record.key_bytes = Some(plan.key_bytes() as u64);
         record.value_bytes = Some(Task::value_bytes(plan, workload) as u64);
         record.by_hand = by_hand(workload, self.engine.capabilities());

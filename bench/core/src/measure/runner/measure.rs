@@ -10,6 +10,7 @@ use super::readers;
 use super::totals::Totals;
 use crate::engine::{Cursor as _, Durability, Engine, Role, Session, Store};
 use crate::fault::Fault;
+use crate::measure::depth::Depth;
 use crate::measure::loops::{self, Report, Task, deletions, storeless};
 use crate::workload::definition::{Action, Order, Workload};
 use crate::workload::model::{Model, Word};
@@ -54,7 +55,7 @@ impl<E: Engine> Runner<'_, E> {
             Action::Open => return self.reopen(workload),
             Action::Readers(kind) => return readers::run(self, workload, kind),
             Action::Stall | Action::SyncBurst => return self.threads(workload),
-            _ if workload.is_engineless() => self.engineless(workload),
+            _ if workload.is_engineless() => self.engineless(workload)?,
             _ if workload.is_event() => self.event(workload)?,
             _ => return self.threads(workload),
         };
@@ -125,11 +126,17 @@ impl<E: Engine> Runner<'_, E> {
     }
 
     /// Runs the threads of a row that does not use a store.
-    fn engineless(&self, workload: &Workload) -> Totals {
+    fn engineless(&self, workload: &Workload) -> Result<Totals, Fault> {
         let (mut totals, plan, pool) = (Totals::default(), self.plan, &self.contents.pool);
+        let depth = (workload.action == Action::Depth).then(|| Depth::prepare(plan, workload));
+        let depth = depth.transpose()?;
+        let depth = depth.as_ref();
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..plan.threads)
-                .map(|_| scope.spawn(|| storeless::run_engineless(plan, pool, workload)))
+                .map(|thread| {
+                    let own = (depth, thread);
+                    scope.spawn(move || storeless::run_engineless(plan, pool, workload, own))
+                })
                 .collect();
             for thread in threads {
                 if let Ok(Some(report)) = thread.join() {
@@ -138,7 +145,7 @@ impl<E: Engine> Runner<'_, E> {
             }
         });
         totals.found = None;
-        totals
+        Ok(totals)
     }
 
     /// Runs the threads of a row over the store.

@@ -164,6 +164,10 @@ impl<E: Engine> Runner<'_, E> {
         }
         let other = durability != self.slot.opened_for && workload.changes()
             || before != self.slot.keyspaces;
+        if self.plan.cold {
+            self.cached_before = Some(self.slot.open_cold(durability)?);
+            return Ok(());
+        }
         if self.slot.store.is_none() || other {
             return self.slot.open(durability);
         }

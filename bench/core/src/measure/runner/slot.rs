@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Durability, Engine, Quiet, Store};
 use crate::fault::Fault;
+use crate::host::page_cache::{drop_page_cache, page_cache_bytes};
 use crate::host::process::SAMPLER_THREAD;
 use crate::measure::idle;
 use crate::workload::catalog;
@@ -58,6 +59,18 @@ impl<'r, E: Engine> StoreSlot<'r, E> {
         self.store = Some(self.engine.open(&self.plan.db, &settings)?);
         self.opened_for = durability;
         Ok(())
+    }
+
+    /// Opens the store with nothing of it in the page cache: mapped files would stay there. Returns
+    /// the number of bytes that stayed all the same.
+    pub(super) fn open_cold(&mut self, durability: Durability) -> Result<u64, Fault> {
+        let db = &self.plan.db;
+        let fault = |error: std::io::Error| Fault::io(db.display(), &error);
+        self.close()?;
+        drop_page_cache(db).map_err(fault)?;
+        let left = page_cache_bytes(db).map_err(fault)?;
+        self.open(durability)?;
+        Ok(left)
     }
 
     /// Opens the store of another process to read it.

@@ -51,6 +51,7 @@ impl SuiteText<'_> {
             at,
             &[
                 ("memory_mb", section.memory_mb, "memory", MIB),
+                ("limit_mb", section.limit_mb, "memory_limit", MIB),
                 ("value_size", value_size, "value_size", 1),
                 ("key_size", key_size, "key_size", 1),
                 ("batch_size", section.batch_size, "batch_size", 1),
