@@ -179,8 +179,8 @@ impl Place for Directory {
         names.sort_unstable();
         let mut found = Vec::with_capacity(names.len());
         for name in names {
-            // It may have been removed in the meantime.
-            if let Some(bytes) = dir.size_of(&name)? {
+            // It may have been removed in the meantime, or be no file: reading it says why.
+            if let Some(bytes) = dir.size_of(&name).unwrap_or(Some(0)) {
                 found.push(Object { name, bytes });
             }
         }

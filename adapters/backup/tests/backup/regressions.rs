@@ -501,3 +501,32 @@ fn prune_leaves_files_that_no_backup_made() {
     }
     drop(restore(&at, &env, "/r", &db));
 }
+
+/// Listing a folder failed, and with it everything else.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an object is replaced by a folder"
+)]
+fn a_folder_in_the_place_of_an_object_counts_as_damaged() {
+    let home = tempfile::tempdir().unwrap();
+    let env: Arc<dyn Env> = RealEnv::new();
+    let db = open(&env, &home.path().join("db")).unwrap();
+    let place = home.path().join("place");
+    let at = repository(&env, &place, None).unwrap();
+    for key in [b"a", b"b"] {
+        db.put(key, b"1").unwrap();
+        db.flush().unwrap();
+        back_up(&db, &at, BackupOptions::new().base_bytes(1)).unwrap();
+    }
+    let listed = std::fs::read_dir(place.join("bases")).unwrap();
+    let newest = listed.map(|it| it.unwrap().path()).max().unwrap();
+    std::fs::remove_file(&newest).unwrap();
+    std::fs::create_dir(&newest).unwrap();
+    let report = at.verify().unwrap();
+    assert_eq!(report.damage.len(), 1, "{:?}", report.damage);
+    assert!(newest.ends_with(report.damage[0].file_name().unwrap()));
+    let to = home.path().join("restored");
+    let restored = Restore::new(&at).run(&to).unwrap();
+    assert_eq!(restored.damage.len(), 1, "{restored:?}");
+}
