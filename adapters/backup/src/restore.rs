@@ -91,7 +91,11 @@ impl<'a> Restore<'a> {
         let owner = self.repository.owner()?;
         let mut catalog = Catalog::read_around(self.repository)?;
         let target = catalog.find(self.repository, self.moment)?;
-        if self.moment == Moment::Newest
+        let is_named = matches!(self.moment, Moment::Seq(_) | Moment::Place(_));
+        let mut ends = catalog.moments(&BTreeSet::new()).into_iter();
+        let is_end = ends.any(|it| (it.timeline, it.last.seq) == (target.timeline, target.seq));
+        if is_end
+            && !is_named
             && let Some(error) = catalog.lost_after(self.repository, target, owner.as_ref())
         {
             return Err(error);

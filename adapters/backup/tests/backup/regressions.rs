@@ -351,7 +351,8 @@ fn the_newest_moment_is_not_restored_when_later_changes_are_lost() {
     let env: Arc<dyn Env> = sim.clone();
     let db = open(&env, Path::new("/db")).unwrap();
     let at = repository(&env, Path::new(AT), None).unwrap();
-    for key in [b"a", b"b"] {
+    for key in [b"a", b"b", b"c"] {
+        sim.advance_clock(1_000_000_000);
         db.put(key, b"1").unwrap();
         back_up(&db, &at, BackupOptions::new()).unwrap();
     }
@@ -363,6 +364,9 @@ fn the_newest_moment_is_not_restored_when_later_changes_are_lost() {
     };
     assert!(last.ends_with(missing.file_name().unwrap()), "{missing}");
     let error = Restore::new(&at).run(Path::new("/r")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    // Neither by a time after it: it did not say so.
+    let error = at_time(&at, u64::MAX / 2_000_000, "/r").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
     let left = Moment::Seq(listed.moments.last().unwrap().last.seq);
     let report = Restore::new(&at).to(left).run(Path::new("/r")).unwrap();
