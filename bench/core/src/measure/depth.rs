@@ -1,4 +1,4 @@
-//! Random reads of a file beside the database, past the page cache: what the device can do.
+//! Random reads of a file next to the database, past the page cache: what the device can do.
 //!
 //! As many reads are under way as there are threads. The file is as long as the entries together,
 //! so that the device's own cache holds as much of one as of the other.
