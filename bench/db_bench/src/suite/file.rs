@@ -159,6 +159,8 @@ pub(crate) struct Section {
     pub(crate) distribution: Option<Distribution>,
     /// Number of entries read after each seek of `workloads`; by default `--seek_nexts`.
     pub(crate) seek_nexts: Option<u64>,
+    /// Bytes per second that the writers of `workloads` write at most; no limit by default.
+    pub(crate) write_rate: Option<u64>,
     /// Number of keyspaces that the keys are spread over; 0 by default.
     pub(crate) keyspaces: Option<u32>,
     /// Number of ranges that `deleteranges` deletes; by default `--ranges`.

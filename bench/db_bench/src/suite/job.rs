@@ -235,6 +235,7 @@ impl Maker<'_> {
         let before = Plan {
             memory: self.memory(chain, section, Split::Writes),
             batch_size: self.base.batch_size,
+            write_rate_limit: self.base.write_rate_limit,
             threads: 1,
             distribution: Some(Distribution::Uniform),
             ..with_ops(plan.clone(), plan.num)
@@ -287,6 +288,7 @@ impl Maker<'_> {
             data: self.data.clone(),
             distribution: distribution.or(base.distribution),
             seek_nexts: section.seek_nexts.unwrap_or(base.seek_nexts),
+            write_rate_limit: section.write_rate.unwrap_or(base.write_rate_limit),
             keyspaces: inherited(chain, section, |it| it.keyspaces).unwrap_or(0),
             ranges: inherited(chain, section, |it| it.ranges).unwrap_or(base.ranges),
             progress: false,

@@ -260,6 +260,7 @@ const SUITE: &str = r#"
     name = "as before"
     over = "skewed"
     seek_nexts = 10
+    write_rate = 116
     workloads = ["readrandom"]
     [[section]]
     name = "open"
@@ -303,13 +304,18 @@ fn a_distribution_reaches_the_children_of_its_section() {
 }
 
 #[test]
-fn entries_after_a_seek_are_those_of_the_section_else_of_the_flag() {
+fn a_section_sets_the_entries_after_a_seek_and_the_rate_of_writes() {
     let base = Plan {
         seek_nexts: 3,
         ..Plan::default()
     };
     let read: Vec<u64> = plans(&base).iter().map(|plan| plan.seek_nexts).collect();
     assert_eq!(read, [3, 3, 3, 10, 3, 3]);
+    let rates: Vec<u64> = plans(&base)
+        .iter()
+        .map(|plan| plan.write_rate_limit)
+        .collect();
+    assert_eq!(rates, [0, 0, 0, 116, 0, 0]);
 }
 
 #[test]
