@@ -116,7 +116,7 @@ impl Table {
         if self.pages.may_wait()
             && let Some((page, _)) = self.filter.place_of(hash)
         {
-            self.pages.request(page);
+            self.pages.request(page, page + 1);
         }
     }
 

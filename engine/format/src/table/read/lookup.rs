@@ -91,8 +91,12 @@ impl<'t> Lookup<'t> {
 
     #[cold]
     fn request_unit(&self, unit: u32) -> Result<bool> {
-        let page = self.reader.number_of(unit)?;
-        Ok(self.table().pages.request(page))
+        let (page, meta) = (self.reader.number_of(unit)?, &self.table().meta);
+        let end = match unit + 1 {
+            next if next < meta.units => self.reader.number_of(next)?,
+            _ => meta.data_pages,
+        };
+        Ok(self.table().pages.request(page, end))
     }
 
     /// Returns whether the filter lets a key with this hash pass; always if there is no filter.

@@ -105,8 +105,9 @@ impl Table {
         access: PageAccess,
         expected: u32,
     ) -> Result<Table> {
-        let pages = Pages::open(file, number, access)?;
+        let mut pages = Pages::open(file, number, access)?;
         let mut meta = read_meta(&pages)?;
+        pages.set_data_pages(meta.data_pages);
         let checksum = meta.summary.checksum;
         if checksum != expected {
             return Err(pages

@@ -77,7 +77,9 @@ pub(crate) struct Pages {
     seed: u32,
     count: u32,
     checked: Box<[AtomicU64]>,
-    /// Number of pages of a mapping that have not been checked.
+    /// Number of data pages, the first ones of the file, once it is known.
+    data: u32,
+    /// Number of data pages of a mapping that have not been checked.
     unchecked: AtomicU32,
     /// Start of the values in the page checked last: a guess for other pages, used for prefetching.
     values_hint: AtomicU32,
@@ -131,9 +133,9 @@ impl Pages {
                 _ => Backing::Read(cache),
             },
         };
-        let (words, unchecked) = match &backing {
-            Backing::Mapped(_) => ((count as usize).div_ceil(64), count),
-            Backing::Read(_) => (0, 0),
+        let words = match &backing {
+            Backing::Mapped(_) => (count as usize).div_ceil(64),
+            Backing::Read(_) => 0,
         };
         Ok(Pages {
             backing,
@@ -142,7 +144,8 @@ impl Pages {
             seed: file_seed(file),
             count,
             checked: (0..words).map(|_| AtomicU64::new(0)).collect(),
-            unchecked: AtomicU32::new(unchecked),
+            data: 0,
+            unchecked: AtomicU32::new(0),
             values_hint: AtomicU32::new(0),
             check_always: false,
         })
@@ -185,7 +188,7 @@ impl Pages {
         }
     }
 
-    /// Returns whether reading a page may wait for the disk. Of a mapping, a page that was checked
+    /// Returns whether reading a data page may wait for the disk. Of a mapping, one that was checked
     /// counts as in memory: tables are mapped if memory holds all of them.
     #[inline]
     pub(crate) fn may_wait(&self) -> bool {
@@ -209,12 +212,12 @@ impl Pages {
         }
     }
 
-    /// Asks the system to read page `number`, unless it is likely in memory. Returns whether it
-    /// asked. Does not wait, so that several pages are read at a time.
-    pub(crate) fn request(&self, number: u32) -> bool {
-        let asks = number < self.count && !self.is_near(number);
+    /// Asks the system to read the pages from `first` up to `end`, unless the first is likely in
+    /// memory. Returns whether it asked. Does not wait, so that several pages are read at a time.
+    pub(crate) fn request(&self, first: u32, end: u32) -> bool {
+        let asks = first < self.count && !self.is_near(first);
         if asks {
-            self.read_ahead(number, number + 1);
+            self.read_ahead(first, end);
         }
         asks
     }
@@ -277,11 +280,17 @@ impl Pages {
         prefetch_span(value, LINES_OF_VALUE * LINE_BYTES);
     }
 
-    fn mark_checked(&self, number: u32) {
+    /// Sets the number of data pages, before any of them is read.
+    pub(crate) fn set_data_pages(&mut self, pages: u32) {
+        self.data = pages;
+        self.unchecked = AtomicU32::new(pages);
+    }
+
+    fn mark_checked(&self, number: u32, pages: u32) {
         if let Some(word) = self.checked.get(number as usize / 64) {
             let bit = 1 << (number % 64);
-            if word.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
-                self.unchecked.fetch_sub(1, Ordering::Relaxed);
+            if word.fetch_or(bit, Ordering::Relaxed) & bit == 0 && number < self.data {
+                self.unchecked.fetch_sub(pages, Ordering::Relaxed);
             }
         }
     }
@@ -303,7 +312,7 @@ impl Pages {
             if let Some(bytes) = mapping.get(start..end) {
                 if !self.is_checked(number) {
                     self.check(number, bytes, validate)?;
-                    self.mark_checked(number);
+                    self.mark_checked(number, pages);
                 }
                 return Ok(PageRef::Mapped(bytes));
             }

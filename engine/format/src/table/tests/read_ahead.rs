@@ -83,11 +83,16 @@ fn table() -> (Arc<Requests>, Arc<Table>) {
 }
 
 fn opened(access: PageAccess) -> (Arc<Requests>, Arc<Table>) {
+    with_values(access, 2_000, 900)
+}
+
+/// Returns a table with so many values of this length.
+fn with_values(access: PageAccess, count: usize, len: u32) -> (Arc<Requests>, Arc<Table>) {
     let value = |number: usize| {
-        let bytes = (0..900u32).map(|at| ((number as u32).wrapping_mul(at | 1) >> 7) as u8);
+        let bytes = (0..len).map(|at| ((number as u32).wrapping_mul(at | 1) >> 7) as u8);
         bytes.collect()
     };
-    let entries = puts(2_000, |number| key(number as u32), value);
+    let entries = puts(count, |number| key(number as u32), value);
     let (bytes, summary) = build(&entries, TableOptions::new(FILE));
     let requests = Arc::new(Requests {
         bytes,
@@ -209,6 +214,27 @@ fn gets_of_several_keys_ask_for_the_page_of_each() {
             assert_eq!(table.prefetch_page(key, hash(key)), Prefetched::Near);
         }
     }
+}
+
+/// Regression: a mapped table with units of several pages never counted as wholly checked, and only
+/// the first page of each was requested.
+#[test]
+fn all_pages_of_a_long_value_are_asked_for_until_they_are_checked() {
+    let (requests, table) = with_values(PageAccess::Mapped(None), 50, 10_000);
+    drop(requests.take());
+    let (mut value, mut asked) = (Vec::new(), Vec::new());
+    for number in 0..50 {
+        let key = key(number);
+        let hash = Order::Bytewise.hash(&key);
+        assert_ne!(table.prefetch_page(&key, hash), Prefetched::Refused);
+        let [read, _] = requests.take();
+        asked.extend(read);
+        let found = table.get(&key, hash, SEQ_MAX, &mut value).unwrap();
+        assert!(found.is_some() && value.len() == 10_000);
+    }
+    assert!(!table.pages.may_wait());
+    assert!(asked.iter().any(|pages| pages.len() > 1), "{asked:?}");
+    assert_eq!(covered(asked), 0..table.meta.data_pages as usize);
 }
 
 /// The system sees no backward scan, so that one waited for every page.
