@@ -25,7 +25,7 @@ use self::log::MemLog;
 mod file;
 mod log;
 
-/// Memory size that the environment reports.
+/// Memory size that the environment reports by default.
 const MEMORY_BYTES: u64 = 1 << 30;
 
 /// An environment whose files are in memory.
@@ -46,6 +46,7 @@ pub struct MemEnv {
     dirs: Arc<Dirs>,
     random: Mutex<Random>,
     clock_ns: AtomicU64,
+    memory_bytes: AtomicU64,
 }
 
 impl MemEnv {
@@ -57,7 +58,13 @@ impl MemEnv {
             dirs: Arc::default(),
             random: Mutex::new(Random::new(0)),
             clock_ns: AtomicU64::new(0),
+            memory_bytes: AtomicU64::new(MEMORY_BYTES),
         })
+    }
+
+    /// Sets the size of the memory that the environment reports; 1 GiB by default.
+    pub fn set_memory_bytes(&self, bytes: u64) {
+        self.memory_bytes.store(bytes, Ordering::Relaxed);
     }
 }
 
@@ -113,7 +120,7 @@ impl Env for MemEnv {
     }
 
     fn memory_bytes(&self) -> u64 {
-        MEMORY_BYTES
+        self.memory_bytes.load(Ordering::Relaxed)
     }
 }
 

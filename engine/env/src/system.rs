@@ -2,16 +2,18 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::time::{ClockId, clock_gettime};
+
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// Returns monotonic nanoseconds.
 pub(crate) fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     let nanos = u64::try_from(now.tv_nsec).unwrap_or(0);
-    seconds * 1_000_000_000 + nanos
+    seconds * SECOND_NS + nanos
 }
 
 /// Returns a random number from the kernel. Before its pool is ready (early boot) or if the call is
@@ -35,11 +37,20 @@ fn kernel_random() -> Option<u64> {
     None
 }
 
-/// Returns the physical memory, or the control group's limit if that is lower. Queried once per
-/// process, because it reads a dozen small files.
+/// Returns the physical memory, or the control group's limit if that is lower. Queried at most once
+/// a second, because it reads a dozen small files.
 pub(crate) fn memory_bytes() -> u64 {
-    static BYTES: OnceLock<u64> = OnceLock::new();
-    *BYTES.get_or_init(read_memory_bytes)
+    static BYTES: AtomicU64 = AtomicU64::new(0);
+    static READ_NS: AtomicU64 = AtomicU64::new(0);
+    let (known, now) = (BYTES.load(Ordering::Relaxed), now_ns());
+    // Several threads may read at once; each stores what is true now.
+    if known > 0 && now.saturating_sub(READ_NS.load(Ordering::Relaxed)) < SECOND_NS {
+        return known;
+    }
+    let bytes = read_memory_bytes();
+    BYTES.store(bytes, Ordering::Relaxed);
+    READ_NS.store(now, Ordering::Relaxed);
+    bytes
 }
 
 fn read_memory_bytes() -> u64 {

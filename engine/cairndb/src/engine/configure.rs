@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use cairndb_base::{Error, PageCache, Result};
 use cairndb_env::{Dir, Env};
@@ -10,8 +9,9 @@ use cairndb_files::{DatabaseSettings, Dictionaries, OutputSettings};
 
 use crate::state::budget::Budget;
 use crate::state::context::ReadContext;
+use crate::state::files::mapping::Mapping;
 use crate::state::files::open_files::OpenFiles;
-use crate::state::files::opener::{Mapping, TableOpener};
+use crate::state::files::opener::TableOpener;
 use crate::state::files::reaper::Reaper;
 use crate::state::keyspaces::{Keyspaces, operator_of, order_of};
 use crate::state::options::{FILTER_BITS_MAX, MEMORY_BUDGET_MIN, Options};
@@ -67,7 +67,7 @@ pub(super) fn contexts(
 
 pub(super) fn opener(
     options: &Options,
-    env: &dyn Env,
+    env: &Arc<dyn Env>,
     dir: &Arc<dyn Dir>,
     cache: &Arc<dyn PageCache>,
     reaper: &Arc<Reaper>,
@@ -81,13 +81,7 @@ pub(super) fn opener(
         ),
         orders,
         cache: Arc::clone(cache),
-        mapping: Mapping {
-            forced: options.mapped,
-            local: dir.prefers_mapping(),
-            bytes_max: env.memory_bytes() / 2,
-            bytes: AtomicU64::new(0),
-            value_bytes: Arc::default(),
-        },
+        mapping: Mapping::new(env, options.mapped, dir.prefers_mapping()),
         verify_always: options.verify_always,
         reaper: Arc::clone(reaper),
         dictionaries: Arc::default(),

@@ -30,7 +30,7 @@ use cairndb_env::{Dir, DirLock, Env, Origin};
 use cairndb_mem::Memtable;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 /// Everything that was found and created during an open.
 pub(super) struct Opened {
@@ -46,9 +46,8 @@ pub(super) struct Opened {
 
 /// Returns the version found by recovery.
 fn first_version(opener: &TableOpener, recovered: &mut Recovered) -> Arc<Version> {
-    let version = std::mem::take(&mut recovered.version);
-    let mapped = &opener.mapping.bytes;
-    mapped.store(version.bytes(), Ordering::Relaxed);
+    let mut version = std::mem::take(&mut recovered.version);
+    opener.note_version(&mut version);
     Arc::new(version)
 }
 

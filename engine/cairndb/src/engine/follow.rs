@@ -83,7 +83,7 @@ impl Core {
         let keyspaces = Arc::new(Keyspaces::new(options));
         let contexts = contexts(options, path, &keyspaces);
         let orders = Sections::from_fn(|section| contexts[section].order.clone());
-        let opener = opener(options, &**env, dir, &cache, &reaper, orders);
+        let opener = opener(options, env, dir, &cache, &reaper, orders);
         let settings = settings(options, budget, &opener);
         let is_live = followable.shared.has_writer()? && followable.shared.announced().is_some();
         let slot = followable.slot.clone();

@@ -227,7 +227,7 @@ impl Core {
         let keyspaces = Arc::new(Keyspaces::new(options));
         let contexts = contexts(options, path, &keyspaces);
         let orders = Sections::from_fn(|section| contexts[section].order.clone());
-        let opener = opener(options, &*env, &dir, &cache, &reaper, orders);
+        let opener = opener(options, &env, &dir, &cache, &reaper, orders);
         let settings = settings(options, budget, &opener);
         // Frees disk space for the next attempt while the directory is locked.
         let freed_if_full = |error: Error, dir: &dyn Dir| {
@@ -310,3 +310,6 @@ impl Core {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

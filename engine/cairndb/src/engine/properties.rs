@@ -57,6 +57,7 @@ impl Properties<'_> {
             "leveldb.sstables" => Some(self.sstables()),
             "leveldb.approximate-memory-usage" => Some(self.memory_total().to_string()),
             "cairndb.followers" => Some(self.followers_json()),
+            "cairndb.mapping" => Some(self.base.opener.mapping.json()),
             "cairndb.memory" => Some(self.memory_json()),
             "cairndb.runs" => Some(self.runs_json()),
             "cairndb.space" => Some(self.space_json()),

@@ -428,7 +428,8 @@ impl Follower {
     }
 
     /// Publishes a view of `version` and the memtables.
-    fn install(&self, tail: &mut Tail, version: Version) {
+    fn install(&self, tail: &mut Tail, mut version: Version) {
+        self.base.opener.mapping.look();
         let followed = &mut tail.followed;
         let mut maps = version.ranges.clone();
         for (section, range) in &followed.ranges {
@@ -444,8 +445,7 @@ impl Follower {
         }
         followed.know_ranges();
         followed.is_new = false;
-        let bytes = &self.base.opener.mapping.bytes;
-        bytes.store(version.bytes(), Ordering::Relaxed);
+        self.base.opener.note_version(&mut version);
         state.mutable = followed.mutable.clone();
         state.immutables.clone_from(&followed.sealed);
         state.version = Arc::new(version);

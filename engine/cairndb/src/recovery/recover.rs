@@ -20,7 +20,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use cairndb_base::{Error, FileNumber, Result};
 use cairndb_env::{Dir, Env};
@@ -69,9 +68,8 @@ impl Recovery<'_> {
         let restored = folded.keyspaces.restore(self.keyspaces, next_file);
         restored.map_err(named)?;
         let version = folded.version(self.opener, &listed, &self.keyspaces.live());
-        let version = version.map_err(|error| located(error, number))?;
-        let mapped = &self.opener.mapping.bytes;
-        mapped.store(version.bytes(), Ordering::Relaxed);
+        let mut version = version.map_err(|error| located(error, number))?;
+        self.opener.note_version(&mut version);
         if number.0 >= NUMBER_MAX {
             return Err(out_of_range(number.0).file(name::manifest(number)));
         }

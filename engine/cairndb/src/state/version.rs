@@ -132,6 +132,29 @@ impl Run {
         Run::new(self.id, tables, &Sections::from_fn(|_| order.clone()))
     }
 
+    /// Returns this run with handles that open their tables again.
+    pub(crate) fn unopened(&self) -> Run {
+        let tables: Vec<_> = self
+            .tables
+            .iter()
+            .map(|it| Arc::new(it.unopened()))
+            .collect();
+        let mut rest = tables.as_slice();
+        let part = |part: &Arc<Run>| {
+            let (own, after) = rest.split_at(part.tables.len());
+            rest = after;
+            Arc::new(Run {
+                tables: own.to_vec(),
+                ..(**part).clone()
+            })
+        };
+        Run {
+            parts: self.parts.iter().map(part).collect(),
+            tables,
+            ..self.clone()
+        }
+    }
+
     pub(crate) fn tables(&self) -> &[Arc<TableHandle>] {
         &self.tables
     }

@@ -309,7 +309,7 @@ impl Followers {
             return Vec::new();
         }
         let now_ns = self.env.now_ns();
-        let database = self.opener.mapping.bytes.load(Ordering::Relaxed);
+        let database = self.opener.mapping.table_bytes();
         let max = self.space_max.unwrap_or(database.max(SPACE_MIN));
         let max = if full_disk { 0 } else { max };
         let mut revoked = false;

@@ -221,6 +221,7 @@ impl Installer {
     /// Otherwise their first reader would wait for a dozen system calls, for the check of filter
     /// and fence index, and for a page fault per page.
     pub(crate) fn open_for_readers(&self, outcome: &mut Outcome) {
+        self.base.opener.mapping.look();
         let was_read = self.base.versions.views().any(|view| view.was_read());
         if !was_read && self.compacting.load(Ordering::Relaxed) == 0 {
             return;
@@ -404,11 +405,7 @@ impl Installer {
         flushed: Flushed,
         drops: u64,
     ) {
-        self.base
-            .opener
-            .mapping
-            .bytes
-            .store(version.bytes(), Ordering::Relaxed);
+        self.base.opener.note_version(&mut version);
         let next_file = self.base.next_file.load(Ordering::Relaxed);
         assert!(
             added.iter().all(|it| it.table.record.file < next_file),

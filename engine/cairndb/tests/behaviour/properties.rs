@@ -2,13 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::{appending, mem_db, stat};
+use cairndb::env::Background;
+
+use crate::{appending, field, in_memory, mem_db, stat};
 
 const PAGE: &str = include_str!("../../../../docs/guide/properties.md");
 
-/// Returns the names in a JSON string. All values are numbers, so the names are the quoted strings.
+/// Returns the names in a JSON string: the quoted strings before a colon.
 fn names(json: &str) -> BTreeSet<&str> {
-    json.split('"').skip(1).step_by(2).collect()
+    let parts: Vec<&str> = json.split('"').collect();
+    let quoted = parts.windows(2).skip(1).step_by(2);
+    let names = quoted.filter(|pair| pair[1].starts_with(':'));
+    names.map(|pair| pair[0]).collect()
 }
 
 /// Returns the names in the first column of the guide's section about `property`.
@@ -24,7 +29,7 @@ fn the_guide_documents_exactly_the_fields() {
     let (db, _) = mem_db();
     db.put(b"a", b"a table, so that there is a run").unwrap();
     db.flush().unwrap();
-    for property in ["memory", "runs", "space", "stalls", "stats"] {
+    for property in ["mapping", "memory", "runs", "space", "stalls", "stats"] {
         let property = format!("cairndb.{property}");
         let json = db.property(&property).unwrap();
         assert_eq!(names(&json), documented(&property), "{property}");
@@ -105,4 +110,49 @@ fn verify_counts_entries_apart_from_versions() {
     assert_eq!(stat(&db, "versions"), 1);
     db.close().unwrap();
     assert_eq!(verified(), (1, 1, 0));
+}
+
+/// Tables are opened the other way at the first flush after the memory's size has changed. Cursors
+/// keep theirs.
+#[test]
+fn tables_are_mapped_while_they_fit_in_half_of_the_memory() {
+    let (env, options) = in_memory(Background::Stepped);
+    let db = options.open("/db").unwrap();
+    let keyspace = db
+        .create_keyspace("other", &cairndb::KeyspaceOptions::new())
+        .unwrap();
+    let fill = |from: u32| {
+        for number in from..from + 1000 {
+            db.put(&number.to_be_bytes(), &[7; 100]).unwrap();
+            keyspace.put(&number.to_be_bytes(), &[8; 100]).unwrap();
+        }
+        db.flush().unwrap();
+    };
+    let cached = || field(&db, "cairndb.memory", "page_cache");
+    let read = || {
+        let sum = |values: Vec<u8>| values.into_iter().map(usize::from).sum::<usize>();
+        let of_db = db.get(&7u32.to_be_bytes()).unwrap().unwrap();
+        let of_keyspace = keyspace.get(&7u32.to_be_bytes()).unwrap().unwrap();
+        assert_eq!((sum(of_db.to_vec()), sum(of_keyspace.to_vec())), (700, 800));
+    };
+    fill(0);
+    read();
+    let mut cursor = db.cursor();
+    cursor.seek_to_first().unwrap();
+    assert_eq!(cached(), 0, "pages of mapped tables are not cached");
+    for (memory, from, mapped) in [(1000, 1000, false), (1 << 30, 2000, true)] {
+        env.set_memory_bytes(memory);
+        fill(from);
+        let json = db.property("cairndb.mapping").unwrap();
+        assert!(json.contains(&format!("\"mapped\":{mapped}")), "{json}");
+        let before = cached();
+        read();
+        assert_eq!(cached() > before, !mapped, "{json}");
+    }
+    let mut count = 0;
+    while cursor.valid() {
+        count += 1;
+        cursor.next().unwrap();
+    }
+    assert_eq!(count, 1000, "the cursor reads the tables that it had");
 }

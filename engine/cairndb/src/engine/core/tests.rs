@@ -40,9 +40,10 @@ fn empty() -> (Arc<Base>, Arc<Disk>, Arc<MemEnv>) {
     let keyspaces = Arc::new(Keyspaces::new(&options));
     let contexts = contexts(&options, Path::new(PATH), &keyspaces);
     let orders = Sections::from_fn(|section| contexts[section].order.clone());
-    let tables = opener(&options, &*env, &dir, &cache, &reaper, orders);
+    let shared = Arc::clone(&env) as Arc<dyn Env>;
+    let tables = opener(&options, &shared, &dir, &cache, &reaper, orders);
     let opened = Opened {
-        env: Arc::clone(&env) as Arc<dyn Env>,
+        env: shared,
         dir,
         lock: Some(lock),
         contexts,

@@ -1,7 +1,6 @@
 //! Opens the tables and value files of a database: mapped, or read through the page cache.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cairndb_base::{Error, FileNumber, PageCache, Result};
 use cairndb_env::ReadFile;
@@ -10,9 +9,11 @@ use cairndb_format::manifest::TableRecord;
 use cairndb_format::name;
 use cairndb_format::table::{PageAccess, Table};
 
+use crate::state::files::mapping::Mapping;
 use crate::state::files::open_files::OpenFiles;
 use crate::state::files::reaper::Reaper;
 use crate::state::sections::{Orders, Section};
+use crate::state::version::Version;
 
 /// Everything needed to open a table besides its record.
 #[derive(Debug)]
@@ -26,47 +27,18 @@ pub(crate) struct TableOpener {
     pub(crate) dictionaries: Arc<Dictionaries>,
 }
 
-/// Policy that decides which tables and value files are mapped.
-#[derive(Debug)]
-pub(crate) struct Mapping {
-    /// User's setting, which takes precedence.
-    pub(crate) forced: Option<bool>,
-    /// Whether the directory is on a local file system.
-    pub(crate) local: bool,
-    /// Maximum data size that the operating system's page cache can hold. Above it, faults on
-    /// mapped pages would be slower and block more than `pread`.
-    pub(crate) bytes_max: u64,
-    /// Total size of all current tables.
-    pub(crate) bytes: AtomicU64,
-    /// Total size of mapped value files, including mappings that only borrowed values keep. It does
-    /// not count against tables: mapping saves more for a page than for a value, which is read
-    /// whole either way.
-    pub(crate) value_bytes: Arc<AtomicU64>,
-}
-
-impl Mapping {
-    /// Returns whether a table should be mapped if it is opened now.
-    pub(crate) fn wanted(&self) -> bool {
-        let fits = self.bytes.load(Ordering::Relaxed) <= self.bytes_max;
-        self.forced.unwrap_or(self.local && fits)
-    }
-
-    /// Returns whether another `bytes` of a value file should be mapped, and if so counts them.
-    pub(crate) fn take_values(&self, bytes: u64) -> bool {
-        let tables = self.bytes.load(Ordering::Relaxed);
-        let take = |mapped: u64| {
-            let values = mapped.saturating_add(bytes);
-            let fits = values.saturating_add(tables) <= self.bytes_max;
-            self.forced.unwrap_or(self.local && fits).then_some(values)
-        };
-        let value_bytes = &self.value_bytes;
-        value_bytes
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-            .is_ok()
-    }
-}
-
 impl TableOpener {
+    /// Records that `version` becomes the newest one. If tables are now to be opened another way,
+    /// replaces their handles, so that its readers open them again.
+    pub(crate) fn note_version(&self, version: &mut Version) {
+        let tables = version.runs.iter().map(|run| run.tables().len() as u64);
+        if self.mapping.note(version.bytes(), tables.sum()) {
+            for run in &mut version.runs {
+                *run = Arc::new(run.unopened());
+            }
+        }
+    }
+
     /// Opens a table.
     ///
     /// # Errors
@@ -105,19 +77,16 @@ impl TableOpener {
 
 #[cfg(test)]
 impl TableOpener {
-    /// Returns an opener of files in `dir` that maps at most so many bytes.
-    pub(crate) fn of(dir: Arc<dyn cairndb_env::Dir>, bytes_max: u64) -> Arc<TableOpener> {
+    /// Returns an opener of files in `dir` that maps as much as half of `memory`.
+    pub(crate) fn of(dir: Arc<dyn cairndb_env::Dir>, memory: u64) -> Arc<TableOpener> {
+        let env = cairndb_env::MemEnv::new(cairndb_env::Background::Stepped);
+        env.set_memory_bytes(memory);
+        let env: Arc<dyn cairndb_env::Env> = env;
         Arc::new(TableOpener {
             files: OpenFiles::new(dir, 8, false),
             orders: Orders::default(),
             cache: Arc::new(cairndb_mem::ClockCache::new(1 << 10)),
-            mapping: Mapping {
-                forced: None,
-                local: true,
-                bytes_max,
-                bytes: AtomicU64::new(0),
-                value_bytes: Arc::default(),
-            },
+            mapping: Mapping::new(&env, None, true),
             verify_always: false,
             reaper: Arc::default(),
             dictionaries: Arc::default(),

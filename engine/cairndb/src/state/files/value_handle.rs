@@ -227,7 +227,7 @@ mod tests {
     fn a_file_is_mapped_anew_when_it_is_twice_as_long_and_at_its_end() {
         let dir = directory();
         let mut file = dir.create(&name::value(FileNumber(7))).unwrap();
-        let opener = TableOpener::of(dir, 4 * MIB);
+        let opener = TableOpener::of(dir, 8 * MIB);
         let handle = ValueHandle::begun(7, &opener);
         let mut append = |bytes: u64| {
             let added = vec![9; usize::try_from(bytes).unwrap()];
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn beyond_the_bound_a_file_is_read() {
         let dir = directory();
-        let opener = TableOpener::of(Arc::clone(&dir), MIB);
+        let opener = TableOpener::of(Arc::clone(&dir), 2 * MIB);
         let handles = [1, 2].map(|number| {
             let mut file = dir.create(&name::value(FileNumber(number))).unwrap();
             file.append(&vec![9; 1 << 19]).unwrap();
@@ -269,7 +269,7 @@ mod tests {
             handle.bytes.store(1 << 19, Ordering::Relaxed);
             handle
         });
-        opener.mapping.bytes.store(MIB / 4, Ordering::Relaxed);
+        opener.mapping.note(MIB / 4, 1);
         let [first, second] = &handles;
         assert!(first.prefix(1 << 19).is_some());
         assert!(second.prefix(1 << 19).is_none());

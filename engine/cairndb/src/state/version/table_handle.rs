@@ -26,16 +26,16 @@ pub(crate) struct TableHandle {
     /// Entries with larger sequence numbers do not count.
     limit: SeqNo,
     file: Arc<TableFile>,
+    /// The table, once it has been opened. Shared by the handles that open it the same way.
+    open: Arc<OnceLock<Arc<Table>>>,
 }
 
-/// File of a table, shared by all its handles: the table, once it has been opened, and whether the
-/// last handle deletes the file.
+/// File of a table, shared by all its handles, and whether the last one deletes it.
 #[derive(Debug)]
 struct TableFile {
     number: u64,
     bytes: u64,
     opener: Arc<TableOpener>,
-    open: OnceLock<Arc<Table>>,
     obsolete: AtomicBool,
 }
 
@@ -45,7 +45,6 @@ impl TableHandle {
             number: record.file,
             bytes: record.bytes,
             opener: Arc::clone(opener),
-            open: OnceLock::new(),
             obsolete: AtomicBool::new(false),
         });
         TableHandle {
@@ -54,6 +53,7 @@ impl TableHandle {
             newest: 0,
             snapshots: usize::MAX,
             file,
+            open: Arc::default(),
         }
     }
 
@@ -92,6 +92,15 @@ impl TableHandle {
             newest: self.newest,
             snapshots: self.snapshots,
             file: Arc::clone(&self.file),
+            open: Arc::clone(&self.open),
+        }
+    }
+
+    /// Returns a handle to the same file that opens it again.
+    pub(super) fn unopened(&self) -> TableHandle {
+        TableHandle {
+            open: Arc::default(),
+            ..self.moved(self.record.clone())
         }
     }
 
@@ -113,7 +122,7 @@ impl TableHandle {
     /// Returns the open table, opening it first if necessary.
     #[inline]
     pub(crate) fn table(&self) -> Result<&Arc<Table>> {
-        match self.file.open.get() {
+        match self.open.get() {
             Some(table) => Ok(table),
             None => self.open_now(),
         }
@@ -122,7 +131,7 @@ impl TableHandle {
     /// Prefetches the part of the table's filter that a get reads, if the table is open.
     #[inline]
     pub(crate) fn prefetch_filter(&self, hash: u64) {
-        if let Some(table) = self.file.open.get() {
+        if let Some(table) = self.open.get() {
             table.prefetch_filter(hash);
         }
     }
@@ -131,19 +140,19 @@ impl TableHandle {
     /// open and the key passes its filter.
     #[inline]
     pub(crate) fn prefetch_page(&self, key: &[u8], hash: u64) -> Prefetched {
-        let table = self.file.open.get();
+        let table = self.open.get();
         table.map_or(Prefetched::Refused, |table| table.prefetch_page(key, hash))
     }
 
     #[cold]
     fn open_now(&self) -> Result<&Arc<Table>> {
         let table = self.file.opener.open(&self.record)?;
-        Ok(self.file.open.get_or_init(|| table))
+        Ok(self.open.get_or_init(|| table))
     }
 
     /// Returns the number of heap bytes of the open table.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.file.open.get().map_or(0, |table| table.memory_bytes())
+        self.open.get().map_or(0, |table| table.memory_bytes())
     }
 
     /// Returns the length of the file if its values are stored uncompressed and will be encoded
@@ -158,7 +167,7 @@ impl TableHandle {
 
     /// Returns the size of the filter and fence index, once the table is open.
     pub(crate) fn index_bytes(&self) -> u64 {
-        self.file.open.get().map_or(0, |table| table.index_bytes())
+        self.open.get().map_or(0, |table| table.index_bytes())
     }
 
     /// Returns what identifies the file on the system; `None` if the environment cannot tell, or
