@@ -414,6 +414,7 @@ fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
         read_rate_limit: given.count("benchmark_read_rate_limit"),
         batch_size: given.chosen("batch_size").unwrap_or(0),
         seek_nexts: given.count("seek_nexts"),
+        reverse_iterator: given.is_on("reverse_iterator"),
         keyspaces: small(given, "keyspaces"),
         ranges: small(given, "ranges"),
         readwritepercent: small(given, "readwritepercent"),

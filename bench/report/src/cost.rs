@@ -52,7 +52,7 @@ fn flushes(record: &Record) -> Option<f64> {
 }
 
 /// All costs.
-pub(crate) const COSTS: [Cost; 14] = [
+pub(crate) const COSTS: [Cost; 15] = [
     cost("CPU per operation", number::time, |record| {
         let system = record.cpu_sys_ns.unwrap_or(0);
         per_op(record, record.cpu_user_ns?.saturating_add(system))
@@ -92,6 +92,11 @@ pub(crate) const COSTS: [Cost; 14] = [
     cost("dead entries per operation", number::ratio, |record| {
         per_op(record, record.passed_entries?)
     }),
+    cost(
+        "4 KB read from the disk, per operation",
+        number::ratio,
+        |record| per_op(record, record.io_read_bytes? / 4096),
+    ),
     cost("log MB on disk", number::megabytes, |record| {
         record.log_bytes.map(float)
     }),

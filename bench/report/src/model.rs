@@ -190,7 +190,7 @@ fn table_model(run: &Run, table: &Table) -> TableModel {
         ratio: ratio.map_or_else(|| "-".into(), verdict::times_text),
         times_leveldb: standing::reference(table).and_then(over),
         standing: verdict::standing(table),
-        notes: notes::notes(table),
+        notes: notes::notes(run, table),
     }
 }
 

@@ -6,16 +6,19 @@ use bench_core::workload::definition::{Action, Target};
 use crate::engine;
 use crate::list::{distinct, list};
 use crate::number;
+use crate::run::Run;
 use crate::table::{Outcome, Row, Table, standing};
 
 /// Returns the sentences: which store is first and by how much, and what the figures do not show.
-pub(crate) fn notes(table: &Table) -> Vec<String> {
+pub(crate) fn notes(run: &Run, table: &Table) -> Vec<String> {
     let mut sentences = vec![first(table)];
     sentences.extend(unranked(table));
     sentences.extend(of_bare_loop(table));
+    sentences.extend(of_device(run, table));
     sentences.extend(by_hand(table));
     sentences.extend(other_threads(table));
     sentences.extend(missing(table));
+    sentences.extend(lukewarm(table));
     sentences.extend(remarks(table));
     sentences.extend(found(table));
     sentences.extend(filters(table));
@@ -77,6 +80,42 @@ fn of_bare_loop(table: &Table) -> Option<String> {
         ours.title(),
         number::ratio(ours.rate()?.middle / bare),
         number::rate(bare)
+    ))
+}
+
+/// Returns the ratio of our rate to that of the device, which the row `depth` of the same section
+/// measures.
+fn of_device(run: &Run, table: &Table) -> Option<String> {
+    if !matches!(table.workload()?.action, Action::Get(_) | Action::MultiGet) {
+        return None;
+    }
+    let ours = table.row(engine::OURS)?;
+    let is_depth = |other: &&Table| {
+        let (key, of) = (&table.key, &other.key);
+        other
+            .workload()
+            .is_some_and(|it| it.action == Action::Depth)
+            && (&key.suite, &key.section, &key.data) == (&of.suite, &of.section, &of.data)
+    };
+    let depth = run.tables.iter().find(is_depth)?.row(engine::OURS)?;
+    let device = depth.rate()?.middle;
+    Some(format!(
+        "{} does {} times the {} random reads of 4 KB per second that the device does with as many \
+         threads.",
+        ours.title(),
+        number::ratio(ours.rate()?.middle / device),
+        number::rate(device)
+    ))
+}
+
+/// Returns the stores that had more than 1 MiB of their database in memory at the start of a row
+/// that should begin with none.
+fn lukewarm(table: &Table) -> Option<String> {
+    let cached = |record: &Record| record.cached_before.unwrap_or(0);
+    let is_warm = |row: &Row| row.records.iter().any(|record| cached(record) > 1 << 20);
+    let names = those(table, ["was", "were"], is_warm)?;
+    Some(format!(
+        "{names} lukewarm: part of the database was in memory at the start."
     ))
 }
 

@@ -12,6 +12,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::measure::ticker::Ticker;
 
+/// Counters of the bytes that this process read and wrote.
+const IO: &str = "/proc/self/io";
+
 /// Monotonic counters; rows use the difference of two readings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
@@ -21,6 +24,8 @@ pub struct Counters {
     pub sys_ns: u64,
     /// Bytes the process caused to be written to the device, as the kernel counts them.
     pub io_write_bytes: Option<u64>,
+    /// Bytes the process caused to be read from the device.
+    pub io_read_bytes: Option<u64>,
     /// Cache flushes of the device that contains the database, including those of other processes.
     pub flushes: Option<u64>,
 }
@@ -33,6 +38,7 @@ impl Counters {
             user_ns,
             sys_ns,
             io_write_bytes: written(),
+            io_read_bytes: field(Path::new(IO), "read_bytes:"),
             flushes: stat.and_then(flushes),
         }
     }
@@ -41,7 +47,7 @@ impl Counters {
 /// Returns the bytes that were given to the page cache for writing, minus those removed before they
 /// were written.
 fn written() -> Option<u64> {
-    let io = Path::new("/proc/self/io");
+    let io = Path::new(IO);
     let cancelled = field(io, "cancelled_write_bytes:").unwrap_or(0);
     Some(field(io, "write_bytes:")?.saturating_sub(cancelled))
 }

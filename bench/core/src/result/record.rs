@@ -101,6 +101,8 @@ sparse! {
         pub live_bytes: Option<u64>,
         /// Bytes that the kernel counts as written by the process until idle.
         pub io_write_bytes: Option<u64>,
+        /// Bytes that the kernel counts as read from the device by the process until idle.
+        pub io_read_bytes: Option<u64>,
         /// Bytes that the engine counts as written until idle.
         pub engine_write_bytes: Option<u64>,
         /// Cache flushes that reached the device during the row.

@@ -170,6 +170,8 @@ pub struct Plan {
     pub batch_size: u64,
     /// `--seek_nexts`.
     pub seek_nexts: u64,
+    /// `--reverse_iterator`.
+    pub reverse_iterator: bool,
     /// `--keyspaces`: a key is in the one at its index modulo their number; 0 for none with a name.
     pub keyspaces: u32,
     /// `--ranges`.

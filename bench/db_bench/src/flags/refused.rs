@@ -51,7 +51,6 @@ pub(super) const FLAGS: &[Refused] = &[
     switch("readonly", &["0"],
         "not every engine can be opened read-only; with --use_existing_db, reading rows do not \
          change the data"),
-    switch("reverse_iterator", &["0"], "seeks step forward here; readreverse goes backwards"),
     switch("stagger", &["0"], "the threads of a row start together"),
     valued("trace_file", &[""], "nothing is traced; --json has each result"),
     switch("transaction_db", &["0"], "workloads put, get and delete without transactions"),

@@ -118,6 +118,7 @@ pub(crate) static FLAGS: &[Flag] = &[
         "entries of one write or multi-get; default 1, for multireadrandom 100").also(&["batch"]),
     flag(DATA, "seek_nexts", Number(0, 1 << 32), "0",
         "entries that seekrandom reads after each seek"),
+    flag(DATA, "reverse_iterator", Bool, "0", "seekrandom reads them backwards"),
     flag(DATA, "keyspaces", Number(0, 65_535), "0",
         "spread the keys in turns over this many named keyspaces; 0: all in the default one"),
     flag(DATA, "ranges", Number(1, 1_000_000), "10", "ranges that deleteranges deletes"),

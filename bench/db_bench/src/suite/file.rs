@@ -113,6 +113,7 @@ pub(crate) enum Split {
 /// A section. An `over` section inherits omitted settings from the section that it continues.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "independent keys of a file")]
 pub(crate) struct Section {
     pub(crate) name: Spanned<String>,
     #[serde(default)]
@@ -159,6 +160,9 @@ pub(crate) struct Section {
     pub(crate) distribution: Option<Distribution>,
     /// Number of entries read after each seek of `workloads`; by default `--seek_nexts`.
     pub(crate) seek_nexts: Option<u64>,
+    /// Whether they are read backwards.
+    #[serde(default)]
+    pub(crate) reverse_iterator: bool,
     /// Bytes per second that the writers of `workloads` write at most; no limit by default.
     pub(crate) write_rate: Option<u64>,
     /// Number of keyspaces that the keys are spread over; 0 by default.

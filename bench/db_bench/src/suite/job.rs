@@ -288,6 +288,7 @@ impl Maker<'_> {
             data: self.data.clone(),
             distribution: distribution.or(base.distribution),
             seek_nexts: section.seek_nexts.unwrap_or(base.seek_nexts),
+            reverse_iterator: section.reverse_iterator || base.reverse_iterator,
             write_rate_limit: section.write_rate.unwrap_or(base.write_rate_limit),
             keyspaces: inherited(chain, section, |it| it.keyspaces).unwrap_or(0),
             ranges: inherited(chain, section, |it| it.ranges).unwrap_or(base.ranges),

@@ -159,3 +159,22 @@ fn the_bare_loop_is_a_measure_and_no_rival() {
     assert!(text.contains("CairnDB is fastest, 3.00 times LMDB, the next."));
     assert!(!text.contains("faster still") && !text.contains("not bound"));
 }
+
+#[test]
+fn rows_of_a_section_are_compared_with_the_device_and_lukewarm_ones_marked() {
+    let mut lines = rounds("cairndb", "1", "readrandom", 18e3);
+    let lmdb = rounds("lmdb", "1", "readrandom", 9e3).into_iter();
+    lines.extend(lmdb.map(|line| with(line, "cached_before", 2 << 20)));
+    let device = rounds("cairndb", "1", "depth", 2e4).into_iter();
+    lines.extend(device.map(|line| with(line, "ranked", false)));
+    let device = rounds("cairndb", "2", "depth", 7e4).into_iter();
+    lines.extend(device.map(|line| with(line, "ranked", false)));
+    lines.extend(rounds("cairndb", "3", "readrandom", 18e3));
+    let text = page(&lines);
+    let share = "CairnDB does 0.90 times the 20,000 random reads of 4 KB per second that the \
+                 device does with as many threads.";
+    assert_eq!(text.matches(share).count(), 1, "{text}");
+    assert_eq!(text.matches("that the device does").count(), 1);
+    let lukewarm = "LMDB was lukewarm: part of the database was in memory at the start.";
+    assert!(text.contains(lukewarm), "{text}");
+}

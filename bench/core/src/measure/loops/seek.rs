@@ -35,6 +35,7 @@ impl<S: Session> Worker<'_, S> {
                 let behind = Walk {
                     from: index,
                     entries: task.plan.seek_nexts,
+                    backward: task.plan.reverse_iterator,
                 };
                 walk(task, &mut cursor, behind, &mut self.meter)?;
             }

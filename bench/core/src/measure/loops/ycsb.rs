@@ -132,7 +132,11 @@ impl<S: Session> Worker<'_, S> {
         let found = walk(
             self.task,
             &mut cursor,
-            Walk { from, entries },
+            Walk {
+                from,
+                entries,
+                backward: false,
+            },
             &mut self.meter,
         )?;
         cursor.check()?;

@@ -91,7 +91,10 @@ impl<E: Engine> Runner<'_, E> {
             }
             Action::DeleteRanges => self.engine.range_deletion(),
             Action::Readers(_) => self.engine.has_readers(),
-            Action::Seek | Action::SeekOrdered | Action::SeekBeside(_) => able.seek,
+            Action::Seek | Action::SeekBeside(_) => {
+                able.seek && (able.reverse || !self.plan.reverse_iterator)
+            }
+            Action::SeekOrdered => able.seek,
             Action::Compact => able.compact,
             Action::Flush => able.flush,
             Action::Ycsb(mix) if mix.scan > 0 => able.seek,

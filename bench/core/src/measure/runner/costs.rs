@@ -84,6 +84,7 @@ impl<'r> Costs<'r> {
         if !workload.has_readers() || is_of_writer {
             record.cpu_user_ns = Some(counters.user_ns.saturating_sub(earlier.user_ns));
             record.cpu_sys_ns = Some(counters.sys_ns.saturating_sub(earlier.sys_ns));
+            record.io_read_bytes = difference(counters.io_read_bytes, earlier.io_read_bytes);
         }
         record.round_trips = difference(after.round_trips, before.round_trips);
         if let Action::Turns { .. } = workload.action {

@@ -208,6 +208,10 @@ fn batches_of_any_size_are_written_and_need_an_engine_with_batches() {
 fn seek_nexts_reads_on_and_judges_what_it_reads() {
     let list = ["fillrandom", "seekrandom"];
     rows_with(500, &list, |plan| plan.seek_nexts = 10);
+    // The scan reaches the first entry.
+    rows_with(500, &list, |plan| {
+        (plan.seek_nexts, plan.reverse_iterator) = (1000, true);
+    });
     let home = tempfile::tempdir().expect("a directory");
     let plan = Plan {
         seek_nexts: 20,
@@ -225,10 +229,23 @@ fn seek_nexts_reads_on_and_judges_what_it_reads() {
         &Plan {
             num: 1500,
             writes: 1500,
-            ..plan
+            ..plan.clone()
         },
     );
     assert_eq!(rows[1].status, Status::Failed);
+    let backward = Plan {
+        reverse_iterator: true,
+        num: 1500,
+        writes: 1500,
+        ..plan
+    };
+    for (defect, status) in [
+        (Defect::SwapsValues, Status::Failed),
+        (Defect::RepeatsEntries, Status::Ok),
+    ] {
+        let (rows, _) = rows_of(&FaultyEngine::new(defect), &backward);
+        assert_eq!(rows[1].status, status, "{defect:?}");
+    }
 }
 
 #[test]
