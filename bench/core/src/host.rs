@@ -7,6 +7,7 @@ pub(crate) mod heap_profile;
 pub mod library;
 pub mod load_library;
 pub mod local_peers;
+pub mod lock_file;
 pub mod memory_group;
 pub mod page_cache;
 pub mod process;

@@ -12,11 +12,11 @@ use bench_core::host::local_peers;
 use bench_core::host::self_exe;
 pub(crate) use bench_core::host::self_exe::CHILD_WORD as WORD;
 use bench_core::measure::runner::Event;
-use bench_core::workload::plan::Plan;
+use bench_core::workload::plan::{Plan, Program};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::Deserialize as _;
 
-use crate::engines::{self, Build, Trouble};
+use crate::engines::{self, Build, Trouble, programs};
 
 /// Argument that makes a child print its mapped files.
 const MAPS: &str = "--maps";
@@ -32,7 +32,7 @@ static ALLOCATOR: OnceLock<PathBuf> = OnceLock::new();
 pub(crate) fn set_allocator(path: &Path) -> Result<(), String> {
     let path = ALLOCATOR.get_or_init(|| path.to_owned());
     let name = path.file_name().map(OsStr::to_string_lossy);
-    let loaded = command(&[MAPS])
+    let loaded = command(None, &[MAPS])
         .and_then(|mut command| command.output())
         .is_ok_and(|output| {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -48,11 +48,14 @@ pub(crate) fn set_allocator(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Returns the command of a child with these arguments. The loader's search path includes the
+/// Returns the command of a child with these arguments, of this program or another. The loader's search path includes the
 /// unpacked libraries, so that their dependencies are found as well; installed libraries come
 /// first.
-pub(crate) fn command(words: &[&str]) -> io::Result<Command> {
-    let mut command = Command::new(self_exe::program()?);
+pub(crate) fn command(program: Option<&Program>, words: &[&str]) -> io::Result<Command> {
+    let mut command = Command::new(match program {
+        Some(program) => program.path.clone(),
+        None => self_exe::program()?,
+    });
     command.arg(WORD).args(words);
     if let Some(path) = ALLOCATOR.get() {
         command.env("LD_PRELOAD", path);
@@ -70,7 +73,10 @@ pub(crate) fn command(words: &[&str]) -> io::Result<Command> {
 
 /// Returns the build of an engine, as a child loads it, or why it cannot be loaded.
 pub(crate) fn build(engine: &str, library: Option<&Path>) -> Result<Build, String> {
-    let output = command(&[BUILD, engine]).and_then(|mut command| command.args(library).output());
+    let program = programs::of(engine);
+    let engine = program.as_ref().map_or(engine, |program| &program.engine);
+    let command = command(program.as_ref(), &[BUILD, engine]);
+    let output = command.and_then(|mut command| command.args(library).output());
     let output = output.map_err(|error| error.to_string())?;
     serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?
 }

@@ -31,8 +31,9 @@ struct Run<'c> {
     good: bool,
 }
 
-/// Runs the list. Returns whether everything requested was available and correct.
-pub(crate) fn run(config: &Config) -> Result<bool, String> {
+/// Runs the list. Returns whether everything requested was available and correct, and the lines of
+/// the results.
+pub(crate) fn run(config: &Config) -> Result<(bool, String), String> {
     // Checked before anything is opened, because an error about a directory would hide a typing
     // error.
     let unknown = unknown(&config.plan.benchmarks);
@@ -45,7 +46,7 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
         .iter()
         .filter(|name| !name.is_empty());
     if !unknown.is_empty() && asked.all(|name| unknown.contains_key(name.as_str())) {
-        return Ok(false);
+        return Ok((false, String::new()));
     }
     let machine = Machine::here(&config.bases, config.allocator.as_deref());
     let mut output = Output::create(config.json.as_deref(), config.csv.as_deref())?;
@@ -73,7 +74,7 @@ pub(crate) fn run(config: &Config) -> Result<bool, String> {
             run.engine(&engine, round)?;
         }
     }
-    Ok(run.good)
+    Ok((run.good, run.output.lines))
 }
 
 /// Returns the entries of a list that cannot be run, each with the reason.

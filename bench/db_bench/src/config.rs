@@ -70,6 +70,8 @@ pub(crate) struct Config {
     /// The common plan of all children; engine, library, directory and round are filled in later.
     pub(crate) plan: Plan,
     libraries: Vec<(&'static str, PathBuf)>,
+    /// The engine that is measured by another build as well, and its name there.
+    pub(crate) against: Option<[String; 2]>,
 }
 
 impl Config {
@@ -77,7 +79,8 @@ impl Config {
     pub(crate) fn new(given: &Given) -> Result<Self, String> {
         let suite = given.given("suite").map(str::to_owned);
         let resume = Resume::of(given);
-        let (engines, named) = engine_list(given, suite.is_some())?;
+        let (mut engines, named) = engine_list(given, suite.is_some())?;
+        let against = against(given, &mut engines)?;
         if suite.is_some() {
             suite_overrides::refuse_what_suites_say(given)?;
         } else if resume != Resume::Never {
@@ -104,10 +107,13 @@ impl Config {
         let own_records = matches!(plan.data, Data::File { .. });
         let rounds = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         Ok(Self {
+            rounds: match (&against, given.chosen("rounds")) {
+                (Some(_), None) => ROUNDS_AGAINST,
+                _ => rounds(given.count("rounds")),
+            },
+            suite_rounds: given.chosen("rounds").map(rounds),
             engines,
             named,
-            rounds: rounds(given.count("rounds")),
-            suite_rounds: given.chosen("rounds").map(rounds),
             aggregate: given.word("aggregate"),
             num: given.chosen("num").or(own_records.then_some(plan.num)),
             data: given.given("data").map(str::to_owned),
@@ -126,6 +132,7 @@ impl Config {
             allocator: allocator(given)?,
             plan,
             libraries,
+            against,
         })
     }
 
@@ -146,6 +153,7 @@ impl Config {
         let library = self.libraries.iter().find(|(name, _)| *name == engine);
         Plan {
             engine: engine.to_owned(),
+            program: engines::programs::of(engine),
             library: library.map(|(_, path)| path.clone()),
             db: self.bases[directory].join(engine),
             round,
@@ -286,6 +294,34 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
     } else {
         Ok((list, true))
     }
+}
+
+/// Number of rounds of a list with `--against`, unless it is given.
+const ROUNDS_AGAINST: u32 = 5;
+
+/// Returns the engine that `--against` measures twice, and its name in the other build, which
+/// becomes a second engine.
+fn against(given: &Given, engines: &mut Vec<String>) -> Result<Option<[String; 2]>, String> {
+    let Some(path) = given.given("against") else {
+        return Ok(None);
+    };
+    if given.given("engine").is_none() {
+        *engines = vec![given.text("engine").to_owned()];
+    }
+    let [engine] = engines.as_slice() else {
+        return Err("--against compares two builds of one engine; name one with --engine".into());
+    };
+    let engine = engine.clone();
+    let path = Path::new(path)
+        .canonicalize()
+        .map_err(|error| format!("--against={path}: {error}"))?;
+    let other = engines::programs::set_against(&engine, &path);
+    child::build(&other, None).map_err(|reason| {
+        let path = path.display();
+        format!("--against={path}: not a build of db_bench with {engine}: {reason}")
+    })?;
+    engines.push(other.clone());
+    Ok(Some([engine, other]))
 }
 
 /// Returns the data set; for a file also the number of records and their mean size.

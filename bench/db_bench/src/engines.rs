@@ -3,6 +3,7 @@
 pub(crate) mod builds;
 pub(crate) mod extra;
 pub(crate) mod networked;
+pub(crate) mod programs;
 mod using;
 
 use std::path::Path;
@@ -54,13 +55,22 @@ pub(crate) fn stands_for(name: &str) -> Option<&'static str> {
 /// Returns every engine by name.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
     let brought = extra::all().iter().map(|extra| extra.name);
-    let named_only = NAMED_ONLY.iter().copied();
-    NAMES.iter().copied().chain(named_only).chain(brought)
+    let brought = brought.filter(|name| !programs::NAMES.contains(name));
+    let elsewhere = programs::NAMES.iter().chain(NAMED_ONLY).copied();
+    NAMES.iter().copied().chain(elsewhere).chain(brought)
 }
 
-/// Returns the engines that run unless some are named.
+/// Returns the engines that run unless some are named: of those in programs of their own, the ones
+/// that were built.
 pub(crate) fn unnamed() -> impl Iterator<Item = &'static str> + Clone {
-    names().filter(|name| !NAMED_ONLY.contains(name))
+    let is_here = |name: &&str| {
+        !programs::NAMES.contains(name)
+            || extra::named(name).is_some()
+            || programs::of(name).is_some()
+    };
+    names()
+        .filter(|name| !NAMED_ONLY.contains(name))
+        .filter(is_here)
 }
 
 /// The name that stands for two engines, selected by `--use_lsm`.
@@ -135,6 +145,9 @@ fn using<U: Use>(name: &str, library: Option<&Path>, task: U) -> Result<U::Outpu
         "wiredtiger_lsm" => loaded(WiredTiger::load(library, TreeKind::Lsm), task),
         "lmdb" => loaded(Lmdb::load(library), task),
         other if networked::NAMES.contains(&other) => networked::using(other, None, task),
+        other if programs::NAMES.contains(&other) => Err(Trouble::Absent(Fault::new(format!(
+            "its program db_bench-{other} was not found; `make peers` builds it"
+        )))),
         other => Err(Trouble::Broken(Fault::new(format!(
             "no engine is called {other}"
         )))),
@@ -154,8 +167,8 @@ pub(crate) fn run(plan: &Plan, emit: &mut dyn FnMut(Event)) -> Result<(), Troubl
 
 /// Returns the build of an engine, or why its library cannot be loaded.
 pub(crate) fn build(name: &str, library: Option<&Path>) -> Result<Build, Fault> {
-    if extra::named(name).is_some() {
-        return Ok((env!("CARGO_PKG_VERSION").to_owned(), None));
+    if let Some(extra) = extra::named(name) {
+        return Ok(((extra.version)(), None));
     }
     using(name, library, Loaded).map_err(|trouble| match trouble {
         Trouble::Absent(fault) | Trouble::Broken(fault) => fault,

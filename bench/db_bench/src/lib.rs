@@ -26,6 +26,8 @@ use std::process::ExitCode;
 
 use crate::output::{notify, print};
 
+use bench_report::Comparison;
+
 pub use engines::extra::{Extra, Run};
 
 /// Runs the whole program, as parent or as child, with these engines in addition to its own.
@@ -36,8 +38,9 @@ pub fn main(extra: &'static [Extra]) -> ExitCode {
         return child::main(&words[1..]);
     }
     match run(&words) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(Ending::Good) => ExitCode::SUCCESS,
+        Ok(Ending::Bad) => ExitCode::FAILURE,
+        Ok(Ending::Worse) => ExitCode::from(WORSE),
         Err(sentence) => {
             notify(&format!("{sentence}\n"));
             ExitCode::FAILURE
@@ -45,11 +48,40 @@ pub fn main(extra: &'static [Extra]) -> ExitCode {
     }
 }
 
-/// Executes a command line; returns false if anything requested was absent or wrong.
-fn run(words: &[String]) -> Result<bool, String> {
+/// Status if a row is worse than in the other build or file.
+const WORSE: u8 = 3;
+
+/// How a command line ended.
+enum Ending {
+    Good,
+    /// Something requested was absent or wrong.
+    Bad,
+    /// A row is worse than in the other build or file.
+    Worse,
+}
+
+impl Ending {
+    fn of(good: bool, compared: Option<&Comparison>) -> Ending {
+        match compared {
+            _ if !good => Ending::Bad,
+            Some(compared) if compared.is_worse() => Ending::Worse,
+            _ => Ending::Good,
+        }
+    }
+}
+
+/// Executes a command line.
+fn run(words: &[String]) -> Result<Ending, String> {
+    if let [flag, old, new] = words
+        && flag.trim_start_matches('-') == "compare"
+    {
+        let compared = report::compare(Path::new(old), Path::new(new))?;
+        print(&compared.text());
+        return Ok(Ending::of(true, Some(&compared)));
+    }
     if words.iter().any(|word| word == "-h") {
         print(&flags::help());
-        return Ok(true);
+        return Ok(Ending::Good);
     }
     let given = flags::parse(words)?;
     for warning in &given.warnings {
@@ -60,21 +92,25 @@ fn run(words: &[String]) -> Result<bool, String> {
         [("help", flags::help), ("version", version), ("list", list)];
     if let Some((_, text)) = texts.iter().find(|(flag, _)| given.is_on(flag)) {
         print(&text());
-        return Ok(true);
+        return Ok(Ending::Good);
     }
     if let Some(file) = given.given("render") {
         let dir = given.given("report").map(Path::new);
         report::render(Path::new(file), dir, given.is_on("verbose"))?;
-        return Ok(true);
+        return Ok(Ending::Good);
+    }
+    if given.given("compare").is_some() {
+        return Err("--compare OLD.json NEW.json: name two files, and no other flag".into());
     }
     let config = config::Config::new(&given)?;
     if let Some(seed) = config.chosen_seed {
         print(&format!("Set seed to {seed} because --seed was 0\n"));
     }
-    let (good, summary) = match &config.suite {
+    let (good, lines) = match &config.suite {
         Some(name) => suite::run(&config, name)?,
-        None => (classic::run(&config)?, String::new()),
+        None => classic::run(&config)?,
     };
+    let (summary, compared) = report::shown(&config, &lines)?;
     let written = match &config.report {
         Some(dir) => report::write(&config, dir),
         None => Ok(()),
@@ -85,7 +121,7 @@ fn run(words: &[String]) -> Result<bool, String> {
     if let Some(dir) = &config.report {
         report::print_place(dir);
     }
-    Ok(good)
+    Ok(Ending::of(good, compared.as_ref()))
 }
 
 /// Returns the engines with the status of each, and the workloads.

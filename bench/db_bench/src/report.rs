@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Config;
 use crate::output::{notify, print, status};
-use bench_report::Report;
+use bench_report::{Comparison, Report};
 
 /// Width assumed if that of the terminal is unknown.
 const COLUMNS_DEFAULT: usize = 120;
@@ -25,14 +25,31 @@ pub(crate) fn print_place(dir: &Path) {
     notify(&format!("report: {}\n", dir.join("index.html").display()));
 }
 
-/// Returns what a suite prints at its end. The report is made from the file of `--json` if there is
-/// one, and else from the lines of this run: a pipe cannot be read again.
-pub(crate) fn shown(config: &Config, lines: &str) -> Result<String, String> {
-    let report = match &config.json {
-        Some(records) if records.is_file() => read(records)?,
-        _ => Report::from_text(lines).map_err(|error| error.to_string())?,
+/// Returns what a run prints at its end: a suite a summary, or with `--verbose` the whole report;
+/// with `--against` the comparison instead, which is returned as well. It is made from the file of
+/// `--json` if there is one, and else from the lines of this run: a pipe cannot be read again.
+pub(crate) fn shown(config: &Config, lines: &str) -> Result<(String, Option<Comparison>), String> {
+    let file = config.json.as_deref().filter(|records| records.is_file());
+    if let Some([engine, other]) = &config.against {
+        let read = file.map(contents).transpose()?;
+        let lines = read.as_deref().unwrap_or(lines);
+        let compared = Comparison::of_builds(lines, engine, other);
+        let compared = compared.map_err(|error| error.to_string())?;
+        return Ok((compared.text(), Some(compared)));
+    }
+    if config.suite.is_none() {
+        return Ok((String::new(), None));
+    }
+    let report = match file {
+        Some(records) => read(records)?,
+        None => Report::from_text(lines).map_err(|error| error.to_string())?,
     };
-    Ok(text(&report, config.verbose))
+    Ok((text(&report, config.verbose), None))
+}
+
+/// Compares two files of records.
+pub(crate) fn compare(old: &Path, new: &Path) -> Result<Comparison, String> {
+    Comparison::of_files(&contents(new)?, &contents(old)?).map_err(|error| error.to_string())
 }
 
 /// Returns the summary of a report, or all of it as Markdown.
@@ -55,8 +72,12 @@ pub(crate) fn render(file: &Path, dir: Option<&Path>, verbose: bool) -> Result<(
 }
 
 fn read(file: &Path) -> Result<Report, String> {
-    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let text = contents(file)?;
     Report::from_text(&text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn contents(file: &Path) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// Returns the width of the terminal that stdout goes to, as set by the shell or reported by the

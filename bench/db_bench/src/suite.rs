@@ -21,15 +21,14 @@ use bench_core::result::outline::Outline;
 use crate::config::Config;
 use crate::machine::Machine;
 use crate::output::{Output, notify, print};
-use crate::report;
 use crate::resume::Resume;
 
 use journal::Journal;
 use run::Run;
 use run_plan::RunPlan;
 
-/// Runs the suite. Returns whether everything requested was available and correct, and what to
-/// print: a summary, or with `--verbose` the whole report.
+/// Runs the suite. Returns whether everything requested was available and correct, and the lines of
+/// the results.
 pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String> {
     let (plan, kept_rounds) = match config
         .json
@@ -53,7 +52,7 @@ pub(crate) fn run(config: &Config, name: &str) -> Result<(bool, String), String>
     }
     let (results, lines) = run.finish();
     let good = !results.failed && (results.absent.is_empty() || !config.named);
-    Ok((good, report::shown(config, &lines)?))
+    Ok((good, lines))
 }
 
 /// Runs what remains to be run.

@@ -4,6 +4,8 @@
 pub(crate) const OURS: &str = "cairndb";
 /// The store of this project, through its C library.
 pub(crate) const OURS_IN_C: &str = "cairndb-c";
+/// The store of this project, in another build.
+pub(crate) const OURS_AGAINST: &str = "cairndb-against";
 /// The engine that stores nothing.
 pub(crate) const HARNESS: &str = "null";
 /// The engine that shows what the disk and the system calls cost.
@@ -16,9 +18,10 @@ pub(crate) const BY_HAND: &str = "\u{2020}";
 
 /// Name in the records, title, and folder of the adapter below `bench/engines`, in the order of
 /// rows.
-const KNOWN: [[&str; 3]; 12] = [
+const KNOWN: [[&str; 3]; 17] = [
     [OURS, "CairnDB", "cairndb"],
     [OURS_IN_C, "CairnDB (C)", "cairndb_c"],
+    [OURS_AGAINST, "CairnDB, the other build", "cairndb"],
     [REFERENCE, "LevelDB", "leveldb"],
     ["rocksdb", "RocksDB", "rocksdb"],
     ["kyoto_treedb", "Kyoto TreeDB", "kyoto"],
@@ -26,7 +29,11 @@ const KNOWN: [[&str; 3]; 12] = [
     ["wiredtiger_btree", "WiredTiger B-tree", "wiredtiger"],
     ["wiredtiger_lsm", "WiredTiger LSM", "wiredtiger"],
     ["lmdb", "LMDB", "lmdb"],
+    ["mdbx", "libmdbx", "../peers/mdbx"],
     ["redb", "redb", "redb"],
+    ["fjall", "fjall", "../peers/fjall"],
+    ["tidesdb", "TidesDB", "../peers/tidesdb"],
+    ["bftree", "Bf-Tree", "../peers/bftree"],
     [BARE, "Disk", "disk"],
     [HARNESS, "null", "null"],
 ];
@@ -45,7 +52,10 @@ pub(crate) fn title(engine: &str) -> &str {
 /// Returns the folder of the adapter's source, if the engine has one.
 pub(crate) fn source(engine: &str) -> Option<String> {
     let known = KNOWN.get(index(engine))?;
-    Some(format!("bench/engines/{}", known[2]))
+    Some(match known[2].strip_prefix("../") {
+        Some(other) => format!("bench/{other}"),
+        None => format!("bench/engines/{}", known[2]),
+    })
 }
 
 /// Returns whether the engine is a store: neither the harness nor the bare loop.
@@ -53,9 +63,9 @@ pub(crate) fn is_store(engine: &str) -> bool {
     ![HARNESS, BARE].contains(&engine)
 }
 
-/// Returns whether the engine is this project's store, through either interface.
+/// Returns whether the engine is this project's store, through either interface or in another build.
 pub(crate) fn is_ours(engine: &str) -> bool {
-    [OURS, OURS_IN_C].contains(&engine)
+    [OURS, OURS_IN_C, OURS_AGAINST].contains(&engine)
 }
 
 #[cfg(test)]

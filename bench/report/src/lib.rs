@@ -5,10 +5,13 @@
 //! [`Report::summary`] on the terminal. `report.json` also holds all records, so that it can be
 //! read instead of those lines.
 //!
+//! [`Comparison`] compares two builds of one run, or two files, row by row.
+//!
 //! The page is static: a template, a style sheet and a script (`page.html`, `page.css`, `page.js`)
 //! with the model as JSON inside. The script writes values as text only, never as markup. Prose is
 //! in `prose/*.md`.
 
+mod comparison;
 mod cost;
 mod engine;
 mod error;
@@ -27,5 +30,6 @@ mod table;
 mod verdict;
 mod warnings;
 
+pub use comparison::Comparison;
 pub use error::Error;
 pub use report::Report;

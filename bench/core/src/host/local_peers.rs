@@ -11,6 +11,11 @@ pub fn programs() -> Option<PathBuf> {
     part("usr/bin")
 }
 
+/// Returns the folder of the programs that `make peers` has built.
+pub fn built() -> Option<PathBuf> {
+    part("programs")
+}
+
 /// Returns the folder that contains all their libraries.
 pub fn libraries() -> Option<PathBuf> {
     part("libraries")

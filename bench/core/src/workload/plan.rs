@@ -105,6 +105,15 @@ impl Distribution {
     pub const WORDS: &[&str] = &["uniform", "zipfian", "latest"];
 }
 
+/// A program that measures an engine, and the engine's name there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// The file.
+    pub path: PathBuf,
+    /// The name.
+    pub engine: String,
+}
+
 /// One engine, one round, one list of workloads over one directory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(
@@ -114,6 +123,9 @@ impl Distribution {
 pub struct Plan {
     /// Name of the engine.
     pub engine: String,
+    /// The program to start, if it is another one. The started program is not told.
+    #[serde(skip)]
+    pub program: Option<Program>,
     /// An alternative build of its library.
     pub library: Option<PathBuf>,
     /// The URL of the store, for an engine over a network. It may hold a password, so it is passed

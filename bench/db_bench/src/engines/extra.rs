@@ -14,6 +14,8 @@ pub type Run = fn(&Plan, &mut dyn FnMut(Event)) -> Result<(), Fault>;
 pub struct Extra {
     /// Name of the engine in `--engine=` and in results.
     pub name: &'static str,
+    /// Returns the version of the engine.
+    pub version: fn() -> String,
     /// Runs a plan over the engine, as [`bench_core::measure::runner::run`] does.
     pub run: Run,
 }

@@ -39,6 +39,9 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(WHAT, "benchmarks", Text, BENCHMARKS,
         "comma-separated list of workloads, run in this order over one database"),
     flag(WHAT, "engine", Text, "cairndb", "comma-separated list of engines, or all"),
+    flag(WHAT, "against", Text, "",
+        "another build of db_bench: runs the engine in both, in turns, and prints for each row the \
+         ratio of the rates, its interval and a verdict; exits with 3 if a row is worse"),
     flag(WHAT, "use_lsm", Bool, "1",
         "tree of the engine wiredtiger: 1 wiredtiger_lsm, 0 wiredtiger_btree"),
     flag(WHAT, "num", Number(1, KEYS_MAX), "1000000",
@@ -176,6 +179,9 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(SHOW, "render", Text, "",
         "run nothing; make the report of this report.json or file of --json again, next to it or \
          in --report=DIR"),
+    flag(SHOW, "compare", Text, "",
+        "OLD.json NEW.json: run nothing; compare two files of --json row by row, which is weaker \
+         than --against; exits with 3 if a row is worse"),
     flag(SHOW, "csv", Text, "", "write the results as CSV to this file as each workload ends"),
     flag(SHOW, "verbose", Bool, "0",
         "for a suite or --render, print every row and table instead of a summary"),

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::file::File;
 use super::job::{Entry, Job, Part};
 use crate::config::Config;
+use crate::engines::programs;
 use crate::{child, machine};
 
 /// The running program, even if its file has been replaced since.
@@ -73,6 +74,8 @@ fn builds(config: &Config) -> Settings {
             continue;
         };
         let path = library.and_then(|library| library.path);
+        let program = programs::of(engine).map(|program| program.path.display().to_string());
+        let path = path.or(program);
         let file = path.map_or(String::new(), |path| {
             format!(", {path} of {}", reported(Path::new(&path)))
         });

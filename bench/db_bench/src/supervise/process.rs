@@ -28,8 +28,15 @@ pub(super) struct Process {
 impl Process {
     /// Starts a child, passes it the plan and parses its lines as events.
     pub(super) fn start(plan: &Plan) -> io::Result<Self> {
-        let text = serde_json::to_string(plan)?;
-        let mut child = child::command(&[])?
+        let program = plan.program.as_ref();
+        let text = match program {
+            None => serde_json::to_string(plan)?,
+            Some(program) => serde_json::to_string(&Plan {
+                engine: program.engine.clone(),
+                ..plan.clone()
+            })?,
+        };
+        let mut child = child::command(program, &[])?
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;

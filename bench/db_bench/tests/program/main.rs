@@ -12,6 +12,7 @@ mod interrupted;
 mod keyspaces;
 mod lines;
 mod meta;
+mod other_programs;
 mod peers;
 mod readers;
 mod refusals;

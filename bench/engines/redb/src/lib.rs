@@ -22,14 +22,12 @@ use std::path::Path;
 
 use bench_core::engine::{Capabilities, Durability, Engine, Survival, Variant};
 use bench_core::fault::Fault;
+use bench_core::host::lock_file;
 use bench_core::workload::settings::Settings;
 
 pub use cursor::RedbCursor;
 pub use session::RedbSession;
 pub use store::RedbStore;
-
-/// The crate's version, which it does not report. A test compares it with the lock file.
-const VERSION: &str = "4.6.0";
 
 /// The engine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,7 +45,8 @@ impl Engine for Redb {
     }
 
     fn version(&self) -> String {
-        VERSION.to_owned()
+        let lock = include_str!("../../../../Cargo.lock");
+        lock_file::version_of(lock, "redb").to_owned()
     }
 
     fn capabilities(&self) -> Capabilities {

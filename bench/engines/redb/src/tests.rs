@@ -26,19 +26,6 @@ fn count(session: &mut RedbSession<'_>, from: u32) -> usize {
     count
 }
 
-#[test]
-fn the_version_is_that_of_the_lock_file() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../Cargo.lock");
-    let text = std::fs::read_to_string(path).expect("the workspace has one");
-    let lock: toml::Value = toml::from_str(&text).expect("well-formed");
-    let packages = lock["package"].as_array().expect("a list");
-    let found = packages
-        .iter()
-        .find(|package| package["name"].as_str() == Some("redb"))
-        .expect("a dependency");
-    assert_eq!(found["version"].as_str(), Some(VERSION));
-}
-
 /// A batch larger than the buffer is still one transaction.
 #[test]
 fn a_batch_is_visible_as_a_whole() {

@@ -3,6 +3,7 @@
 mod builds;
 mod common;
 mod compare;
+mod comparison;
 mod forms;
 mod hostile;
 mod numbers;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use bench_core::result::outline::Fact;
 
 use super::Run;
+use crate::engines::programs;
 use crate::suite::job::Job;
 use crate::suite::progress::Planned;
 use crate::turn_order;
@@ -106,7 +107,7 @@ impl Run<'_> {
         let round = if latency { job.rounds + 1 } else { round };
         let mut engines = turn_order::turns(engines, start, round);
         if let Some(meant) = &job.engines {
-            engines.retain(|engine| meant.contains(engine));
+            engines.retain(|engine| meant.iter().any(|it| it == programs::own_name(engine)));
         }
         engines
     }
