@@ -10,5 +10,6 @@ pub mod placement;
 pub mod plan;
 pub mod pool;
 pub mod random;
+pub mod rate;
 pub mod settings;
 pub mod step;

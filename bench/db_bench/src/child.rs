@@ -48,9 +48,9 @@ pub(crate) fn set_allocator(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Returns the command of a child with these arguments, of this program or another. The loader's search path includes the
-/// unpacked libraries, so that their dependencies are found as well; installed libraries come
-/// first.
+/// Returns the command of a child with these arguments, of this program or another. The loader's
+/// search path includes the unpacked libraries, so that their dependencies are found as well;
+/// installed libraries come first.
 pub(crate) fn command(program: Option<&Program>, words: &[&str]) -> io::Result<Command> {
     let mut command = Command::new(match program {
         Some(program) => program.path.clone(),

@@ -1,5 +1,6 @@
 //! Interprets the flags: engines, plans, output files.
 
+mod against;
 mod key_len;
 mod suite_overrides;
 
@@ -10,6 +11,7 @@ use bench_core::flags::Given;
 use bench_core::result::outline::Aggregate;
 use bench_core::workload::plan::{Data, Distribution, Every, Plan};
 use bench_core::workload::pool;
+use bench_core::workload::rate::Rate;
 use bench_core::workload::settings::{MEMORY_BYTES_DEFAULT, Memory};
 
 use crate::flags::{clock_seed, nearest};
@@ -70,8 +72,6 @@ pub(crate) struct Config {
     /// The common plan of all children; engine, library, directory and round are filled in later.
     pub(crate) plan: Plan,
     libraries: Vec<(&'static str, PathBuf)>,
-    /// The engine that is measured by another build as well, and its name there.
-    pub(crate) against: Option<[String; 2]>,
 }
 
 impl Config {
@@ -80,7 +80,7 @@ impl Config {
         let suite = given.given("suite").map(str::to_owned);
         let resume = Resume::of(given);
         let (mut engines, named) = engine_list(given, suite.is_some())?;
-        let against = against(given, &mut engines)?;
+        against::add(given, &mut engines)?;
         if suite.is_some() {
             suite_overrides::refuse_what_suites_say(given)?;
         } else if resume != Resume::Never {
@@ -107,10 +107,7 @@ impl Config {
         let own_records = matches!(plan.data, Data::File { .. });
         let rounds = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         Ok(Self {
-            rounds: match (&against, given.chosen("rounds")) {
-                (Some(_), None) => ROUNDS_AGAINST,
-                _ => rounds(given.count("rounds")),
-            },
+            rounds: against::rounds(given).unwrap_or(rounds(given.count("rounds"))),
             suite_rounds: given.chosen("rounds").map(rounds),
             engines,
             named,
@@ -132,7 +129,6 @@ impl Config {
             allocator: allocator(given)?,
             plan,
             libraries,
-            against,
         })
     }
 
@@ -296,32 +292,14 @@ fn engine_list(given: &Given, table: bool) -> Result<(Vec<String>, bool), String
     }
 }
 
-/// Number of rounds of a list with `--against`, unless it is given.
-const ROUNDS_AGAINST: u32 = 5;
-
-/// Returns the engine that `--against` measures twice, and its name in the other build, which
-/// becomes a second engine.
-fn against(given: &Given, engines: &mut Vec<String>) -> Result<Option<[String; 2]>, String> {
-    let Some(path) = given.given("against") else {
-        return Ok(None);
+/// Returns the rate of `--rate`.
+fn rate(given: &Given) -> Result<Rate, String> {
+    let Some(text) = given.given("rate") else {
+        return Ok(Rate::Closed);
     };
-    if given.given("engine").is_none() {
-        *engines = vec![given.text("engine").to_owned()];
-    }
-    let [engine] = engines.as_slice() else {
-        return Err("--against compares two builds of one engine; name one with --engine".into());
-    };
-    let engine = engine.clone();
-    let path = Path::new(path)
-        .canonicalize()
-        .map_err(|error| format!("--against={path}: {error}"))?;
-    let other = engines::programs::set_against(&engine, &path);
-    child::build(&other, None).map_err(|reason| {
-        let path = path.display();
-        format!("--against={path}: not a build of db_bench with {engine}: {reason}")
-    })?;
-    engines.push(other.clone());
-    Ok(Some([engine, other]))
+    let refuse =
+        || format!("--rate={text}: give operations per second, or a percentage such as 50%");
+    Rate::parse(text).ok_or_else(refuse)
 }
 
 /// Returns the data set; for a file also the number of records and their mean size.
@@ -449,6 +427,7 @@ fn drawn(given: &Given, plan: Plan) -> Result<Plan, String> {
         write_rate_limit: given.count("benchmark_write_rate_limit"),
         read_rate_limit: given.count("benchmark_read_rate_limit"),
         batch_size: given.chosen("batch_size").unwrap_or(0),
+        rate: rate(given)?,
         seek_nexts: given.count("seek_nexts"),
         reverse_iterator: given.is_on("reverse_iterator"),
         keyspaces: small(given, "keyspaces"),

@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
+use crate::engines::programs;
 use crate::output::{notify, print, status};
 use bench_report::{Comparison, Report};
 
@@ -30,7 +31,7 @@ pub(crate) fn print_place(dir: &Path) {
 /// `--json` if there is one, and else from the lines of this run: a pipe cannot be read again.
 pub(crate) fn shown(config: &Config, lines: &str) -> Result<(String, Option<Comparison>), String> {
     let file = config.json.as_deref().filter(|records| records.is_file());
-    if let Some([engine, other]) = &config.against {
+    if let Some([engine, other]) = programs::against() {
         let read = file.map(contents).transpose()?;
         let lines = read.as_deref().unwrap_or(lines);
         let compared = Comparison::of_builds(lines, engine, other);

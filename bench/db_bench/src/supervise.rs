@@ -318,11 +318,7 @@ fn run_child(plan: &Plan, limit: Duration, sink: &mut dyn FnMut(Event)) -> Child
             Ok(Event::End) => break ChildEnding::End,
             Ok(Event::Unavailable(reason)) => break ChildEnding::Unavailable(reason),
             Ok(Event::Broken(reason)) => break ChildEnding::Broken(reason),
-            Ok(mut event) => {
-                if let Event::Row { record, .. } = &mut event {
-                    // Another program may measure it under another name.
-                    record.engine.clone_from(&plan.engine);
-                }
+            Ok(event) => {
                 if reached.look(plan, &event) {
                     begun = Instant::now();
                     deadline = begun + limit;

@@ -63,7 +63,8 @@ pub(crate) fn is_store(engine: &str) -> bool {
     ![HARNESS, BARE].contains(&engine)
 }
 
-/// Returns whether the engine is this project's store, through either interface or in another build.
+/// Returns whether the engine is this project's store, through either interface or in another
+/// build.
 pub(crate) fn is_ours(engine: &str) -> bool {
     [OURS, OURS_IN_C, OURS_AGAINST].contains(&engine)
 }

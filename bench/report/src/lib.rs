@@ -11,7 +11,6 @@
 //! with the model as JSON inside. The script writes values as text only, never as markup. Prose is
 //! in `prose/*.md`.
 
-mod comparison;
 mod cost;
 mod engine;
 mod error;
@@ -30,6 +29,6 @@ mod table;
 mod verdict;
 mod warnings;
 
-pub use comparison::Comparison;
 pub use error::Error;
 pub use report::Report;
+pub use table::comparison::Comparison;

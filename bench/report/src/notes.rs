@@ -18,6 +18,7 @@ pub(crate) fn notes(run: &Run, table: &Table) -> Vec<String> {
     sentences.extend(by_hand(table));
     sentences.extend(other_threads(table));
     sentences.extend(missing(table));
+    sentences.extend(open_loop(table));
     sentences.extend(lukewarm(table));
     sentences.extend(remarks(table));
     sentences.extend(found(table));
@@ -105,6 +106,31 @@ fn of_device(run: &Run, table: &Table) -> Option<String> {
         ours.title(),
         number::ratio(ours.rate()?.middle / device),
         number::rate(device)
+    ))
+}
+
+/// Returns at which rates the operations of an open loop were to begin, and which stores did not
+/// keep up.
+fn open_loop(table: &Table) -> Option<String> {
+    let offered = |row: &Row| row.first(|record| record.offered_per_sec);
+    let rates = table
+        .engines()
+        .filter_map(|row| Some((row.title(), offered(row)?)));
+    let rates = rates.map(|(title, rate)| format!("{title} {}", number::rate(rate)));
+    let rates: Vec<String> = distinct(rates);
+    if rates.is_empty() {
+        return None;
+    }
+    let late = |row: &Row| {
+        let behind = |record: &Record| Some(record.rate()? < 0.98 * record.offered_per_sec?);
+        row.records.iter().filter_map(behind).any(|late| late)
+    };
+    let late = those(table, ["did", "did"], late);
+    let late = late.map_or_else(String::new, |names| format!(" {names} not keep up."));
+    Some(format!(
+        "Operations began at a fixed rate per second ({}), and latencies count from then: compare the \
+         percentiles.{late}",
+        list(&rates)
     ))
 }
 

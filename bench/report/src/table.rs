@@ -1,5 +1,6 @@
 //! Records grouped into a table per workload and a row per engine and variant.
 
+pub(crate) mod comparison;
 pub(crate) mod standing;
 
 use bench_core::result::outline::Aggregate;
@@ -150,6 +151,8 @@ impl Row {
             Some("below Os")
         } else if self.records.iter().any(|record| record.placement.is_some()) {
             Some("over a network")
+        } else if self.first(|record| record.offered_per_sec).is_some() {
+            Some("open loop")
         } else {
             let mut records = self.records.iter();
             let unranked = records.any(|record| record.ranked == Some(false));

@@ -5,6 +5,7 @@
 //! second) is guarded by one threshold.
 
 mod mode;
+mod open_loop;
 mod progress;
 
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use crate::measure::intervals::Intervals;
 use crate::measure::wrong_answers::WrongAnswers;
 
 pub use mode::MeterMode;
+use open_loop::OpenLoop;
 use progress::Progress;
 
 /// Number of operations between two clock readings if the row has a time limit.
@@ -52,8 +54,9 @@ impl TimeLimit {
 #[derive(Debug)]
 struct OpTimes {
     histogram: Histogram,
-    /// When the last operation ended.
+    /// When the last operation ended, or in an open loop, when the next one should begin.
     last: Instant,
+    open_loop: Option<OpenLoop>,
 }
 
 impl OpTimes {
@@ -65,6 +68,13 @@ impl OpTimes {
         self.histogram.add(nanos);
         self.last = now;
         took
+    }
+
+    /// Waits until the operation after `done` others should begin, if that is fixed.
+    fn wait(&mut self, done: u64) {
+        if let Some(open_loop) = &self.open_loop {
+            self.last = open_loop.wait(done);
+        }
     }
 }
 
@@ -103,9 +113,13 @@ impl Meter {
             wake: 0,
             limit: time_limit.map_or(mode.ops, |_| u64::MAX),
             time_limit,
-            times: mode.histogram.then(|| OpTimes {
+            times: (mode.histogram || mode.rate.is_some()).then(|| OpTimes {
                 histogram: Histogram::new(),
                 last: now,
+                open_loop: mode.rate.map(|rate| {
+                    let place = (mode.place, mode.places.max(1));
+                    OpenLoop::new(rate, place, now)
+                }),
             }),
             intervals: Intervals::default(),
             progress: Progress::new(&mode, now),
@@ -127,6 +141,12 @@ impl Meter {
         self.started = Instant::now();
         self.next_op_begins(self.started);
         self.progress.start(self.started);
+        if let Some(times) = &mut self.times {
+            if let Some(open_loop) = &mut times.open_loop {
+                open_loop.start(self.started);
+            }
+            times.wait(0);
+        }
     }
 
     /// Records the end of a pause, which belongs to no operation.
@@ -135,7 +155,9 @@ impl Meter {
     }
 
     const fn next_op_begins(&mut self, now: Instant) {
-        if let Some(times) = &mut self.times {
+        if let Some(times) = &mut self.times
+            && times.open_loop.is_none()
+        {
             times.last = now;
         }
     }
@@ -234,6 +256,11 @@ impl Meter {
         }
         self.progress.report(self.done);
         self.plan_wake();
+        if self.done < self.limit
+            && let Some(times) = &mut self.times
+        {
+            times.wait(self.done);
+        }
     }
 
     /// Sets the next operation count at which something other than counting is due.

@@ -54,6 +54,8 @@ struct Runner<'r, E: Engine> {
     limited: Result<Option<MemoryGroup>, String>,
     /// Bytes of the database in the page cache after it was dropped from there.
     cached_before: Option<u64>,
+    /// Operations per second at which those of the row begin, in an open loop.
+    rate: Option<f64>,
     /// Why a compaction done by an earlier process could not be repeated. Later rows would be
     /// mistaken for rows after `compact`.
     undone: Option<Fault>,
@@ -79,6 +81,7 @@ pub fn run<E: Engine>(engine: &E, plan: &Plan, emit: &mut dyn FnMut(Event)) -> R
         ordinals: Ordinals::default(),
         limited: Ok(None),
         cached_before: None,
+        rate: None,
         undone: None,
     };
     runner.events.send(Event::Loaded {

@@ -121,6 +121,8 @@ sparse! {
         /// Bytes of the directory's files in the page cache before a row that should begin without
         /// any.
         pub cached_before: Option<u64>,
+        /// Operations per second that were to begin, in an open loop: latencies count from then.
+        pub offered_per_sec: Option<f64>,
         /// The median latency.
         pub p50_ns: Option<u64>,
         /// The 90th percentile of latency.

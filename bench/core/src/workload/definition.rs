@@ -238,6 +238,25 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Returns whether the operations of the row can begin at fixed times: each is one call.
+    pub const fn has_schedule(&self) -> bool {
+        matches!(
+            self.action,
+            Action::Fill(_)
+                | Action::Delete(_)
+                | Action::Get(_)
+                | Action::GetBeside(_)
+                | Action::MultiGet
+                | Action::Seek
+                | Action::SeekBeside(_)
+                | Action::Update
+                | Action::ReadWrite
+                | Action::Merge
+                | Action::ReadMerge
+                | Action::Ycsb(_)
+        )
+    }
+
     /// Returns whether the row may change the contents of the store.
     pub const fn changes(&self) -> bool {
         matches!(

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::workload::definition::Reading;
+use crate::workload::rate::Rate;
 use crate::workload::settings::{Memory, Variant};
 
 /// The data set.
@@ -123,7 +124,7 @@ pub struct Program {
 pub struct Plan {
     /// Name of the engine.
     pub engine: String,
-    /// The program to start, if it is another one. The started program is not told.
+    /// The program to start, if it is another one. Only the parent knows it.
     #[serde(skip)]
     pub program: Option<Program>,
     /// An alternative build of its library.
@@ -180,6 +181,8 @@ pub struct Plan {
     pub read_rate_limit: u64,
     /// `--batch_size`, 0 when not given.
     pub batch_size: u64,
+    /// `--rate`.
+    pub rate: Rate,
     /// `--seek_nexts`.
     pub seek_nexts: u64,
     /// `--reverse_iterator`.

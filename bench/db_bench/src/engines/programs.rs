@@ -33,6 +33,12 @@ pub(crate) fn set_against(engine: &str, path: &Path) -> String {
         .clone()
 }
 
+/// Returns the engine that another build measures as well, and its name there.
+pub(crate) fn against() -> Option<[&'static str; 2]> {
+    let (name, program) = OTHER.get()?;
+    Some([&program.engine, name])
+}
+
 /// Returns the name of an engine in this program.
 pub(crate) fn own_name(engine: &str) -> &str {
     match OTHER.get() {

@@ -122,6 +122,9 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(DATA, "seek_nexts", Number(0, 1 << 32), "0",
         "entries that seekrandom reads after each seek"),
     flag(DATA, "reverse_iterator", Bool, "0", "seekrandom reads them backwards"),
+    flag(WHAT, "rate", Text, "",
+        "open loop: operations of all threads that begin per second, or a percentage of what a closed \
+         loop of the row did just before (50%); latencies count from when they should begin"),
     flag(DATA, "keyspaces", Number(0, 65_535), "0",
         "spread the keys in turns over this many named keyspaces; 0: all in the default one"),
     flag(DATA, "ranges", Number(1, 1_000_000), "10", "ranges that deleteranges deletes"),

@@ -8,6 +8,7 @@ use std::path::Path;
 use bench_core::result::outline::Aggregate;
 use bench_core::workload::catalog;
 use bench_core::workload::plan::Distribution;
+use bench_core::workload::rate::Rate;
 use bench_core::workload::step::Step;
 use serde::Deserialize;
 use toml::Spanned;
@@ -38,6 +39,9 @@ const BUILT_IN: &[(&str, &str)] = &[
         "beyond-memory",
         include_str!("../../../suites/beyond-memory.toml"),
     ),
+    ("threads", include_str!("../../../suites/threads.toml")),
+    ("values", include_str!("../../../suites/values.toml")),
+    ("latency", include_str!("../../../suites/latency.toml")),
 ];
 
 /// A whole file.
@@ -163,6 +167,9 @@ pub(crate) struct Section {
     /// Whether they are read backwards.
     #[serde(default)]
     pub(crate) reverse_iterator: bool,
+    /// Operations of `workloads` that begin per second, or a percentage of what a closed loop did
+    /// just before; by default `--rate`.
+    pub(crate) rate: Option<Spanned<String>>,
     /// Bytes per second that the writers of `workloads` write at most; no limit by default.
     pub(crate) write_rate: Option<u64>,
     /// Number of keyspaces that the keys are spread over; 0 by default.
@@ -360,6 +367,15 @@ impl SuiteText<'_> {
         }
         for engine in section.engines.iter().flatten() {
             self.among("engine", engine, engines::names())?;
+        }
+        if let Some(rate) = &section.rate
+            && Rate::parse(rate.get_ref()).is_none()
+        {
+            let what = format!(
+                "rate {:?}: give operations per second, or a percentage such as \"50%\"",
+                rate.get_ref()
+            );
+            return Err(self.refuse(rate.span().start, &what));
         }
         let variants = file
             .variant

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use bench_core::result::outline::FewerRounds;
 use bench_core::workload::catalog;
 use bench_core::workload::plan::{Data, Distribution, Plan};
+use bench_core::workload::rate::Rate;
 use bench_core::workload::settings::{Memory, Variant};
 
 use super::file::{self, File, Section, Split};
@@ -235,6 +236,7 @@ impl Maker<'_> {
         let before = Plan {
             memory: self.memory(chain, section, Split::Writes),
             batch_size: self.base.batch_size,
+            rate: self.base.rate,
             write_rate_limit: self.base.write_rate_limit,
             threads: 1,
             distribution: Some(Distribution::Uniform),
@@ -289,6 +291,10 @@ impl Maker<'_> {
             distribution: distribution.or(base.distribution),
             seek_nexts: section.seek_nexts.unwrap_or(base.seek_nexts),
             reverse_iterator: section.reverse_iterator || base.reverse_iterator,
+            rate: section.rate.as_ref().map_or(base.rate, |rate| {
+                // Checked when the file was read.
+                Rate::parse(rate.get_ref()).unwrap_or_default()
+            }),
             write_rate_limit: section.write_rate.unwrap_or(base.write_rate_limit),
             keyspaces: inherited(chain, section, |it| it.keyspaces).unwrap_or(0),
             ranges: inherited(chain, section, |it| it.ranges).unwrap_or(base.ranges),

@@ -23,6 +23,8 @@ pub(super) struct Process {
     child: Child,
     events: Receiver<Event>,
     db: PathBuf,
+    /// The engine's name in results, if another program measures it under another one.
+    engine: Option<String>,
 }
 
 impl Process {
@@ -49,12 +51,21 @@ impl Process {
             std::thread::spawn(move || listen(stdout, &sender));
         }
         let db = plan.db.clone();
-        Ok(Self { child, events, db })
+        Ok(Self {
+            child,
+            events,
+            db,
+            engine: program.map(|_| plan.engine.clone()),
+        })
     }
 
     /// Returns the next event, if there is one within this time.
     pub(super) fn event(&self, patience: Duration) -> Result<Event, RecvTimeoutError> {
-        self.events.recv_timeout(patience)
+        let mut event = self.events.recv_timeout(patience)?;
+        if let (Event::Row { record, .. }, Some(engine)) = (&mut event, &self.engine) {
+            record.engine.clone_from(engine);
+        }
+        Ok(event)
     }
 
     /// Kills the child.

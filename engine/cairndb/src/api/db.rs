@@ -388,9 +388,10 @@ impl Db {
     }
 
     /// Returns the property `name`: `leveldb.num-files-at-level<N>`, `leveldb.stats`,
-    /// `leveldb.sstables`, `leveldb.approximate-memory-usage`, or, as JSON, `cairndb.mapping`,
-    /// `cairndb.memory`, `cairndb.runs`, `cairndb.space`, `cairndb.stalls`, `cairndb.stats`. Returns `None` for other
-    /// names. `docs/guide/properties.md` defines their fields, units and levels.
+    /// `leveldb.sstables`, `leveldb.approximate-memory-usage`, or, as JSON, `cairndb.followers`,
+    /// `cairndb.mapping`, `cairndb.memory`, `cairndb.runs`, `cairndb.space`, `cairndb.stalls`,
+    /// `cairndb.stats`. Returns `None` for other names. `docs/guide/properties.md` defines their
+    /// fields, units and levels.
     pub fn property(&self, name: &str) -> Option<String> {
         self.core().property(name)
     }

@@ -47,7 +47,7 @@ pub(super) struct Opened {
 /// Returns the version found by recovery.
 fn first_version(opener: &TableOpener, recovered: &mut Recovered) -> Arc<Version> {
     let mut version = std::mem::take(&mut recovered.version);
-    opener.note_version(&mut version);
+    version.becomes_newest(&opener.mapping);
     Arc::new(version)
 }
 

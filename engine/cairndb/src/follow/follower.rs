@@ -445,7 +445,7 @@ impl Follower {
         }
         followed.know_ranges();
         followed.is_new = false;
-        self.base.opener.note_version(&mut version);
+        version.becomes_newest(&self.base.opener.mapping);
         state.mutable = followed.mutable.clone();
         state.immutables.clone_from(&followed.sealed);
         state.version = Arc::new(version);

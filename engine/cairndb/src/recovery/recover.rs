@@ -69,7 +69,7 @@ impl Recovery<'_> {
         restored.map_err(named)?;
         let version = folded.version(self.opener, &listed, &self.keyspaces.live());
         let mut version = version.map_err(|error| located(error, number))?;
-        self.opener.note_version(&mut version);
+        version.becomes_newest(&self.opener.mapping);
         if number.0 >= NUMBER_MAX {
             return Err(out_of_range(number.0).file(name::manifest(number)));
         }

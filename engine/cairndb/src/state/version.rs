@@ -20,6 +20,7 @@ use cairndb_format::name;
 use cairndb_kernel::search;
 use cairndb_shared::Pin;
 
+use crate::state::files::mapping::Mapping;
 use crate::state::files::value_handle::ValueHandle;
 use crate::state::ranges::RangeMap;
 use crate::state::sections::{Orders, Section, Sections, StoredKey};
@@ -292,6 +293,17 @@ pub(crate) struct Version {
 impl Version {
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<TableHandle>> {
         self.runs.iter().flat_map(|run| run.tables().iter())
+    }
+
+    /// Records that it becomes the newest version. If tables are now to be opened another way,
+    /// replaces their handles, so that readers of this version open them again.
+    pub(crate) fn becomes_newest(&mut self, mapping: &Mapping) {
+        let tables = self.runs.iter().map(|run| run.tables().len() as u64);
+        if mapping.note(self.bytes(), tables.sum()) {
+            for run in &mut self.runs {
+                *run = Arc::new(run.unopened());
+            }
+        }
     }
 
     pub(crate) fn bytes(&self) -> u64 {

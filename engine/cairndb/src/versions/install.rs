@@ -405,7 +405,7 @@ impl Installer {
         flushed: Flushed,
         drops: u64,
     ) {
-        self.base.opener.note_version(&mut version);
+        version.becomes_newest(&self.base.opener.mapping);
         let next_file = self.base.next_file.load(Ordering::Relaxed);
         assert!(
             added.iter().all(|it| it.table.record.file < next_file),

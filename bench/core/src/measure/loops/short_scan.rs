@@ -1,4 +1,5 @@
-//! A short scan, forwards or backwards, from a cursor's position; every entry is checked as it is returned.
+//! A short scan, forwards or backwards, from a cursor's position; every entry is checked as it is
+//! returned.
 
 use std::hint::black_box;
 use std::ops::Range;

@@ -23,6 +23,8 @@ pub struct Task<'a> {
     pub plan: &'a Plan,
     /// The row.
     pub workload: &'a Workload,
+    /// Operations per second at which those of the row begin; `None` for a closed loop.
+    pub rate: Option<f64>,
     /// The capabilities of the engine.
     pub capabilities: Capabilities,
     /// The pool that values are cut from.
@@ -170,6 +172,9 @@ impl Task<'_> {
                 Duration::ZERO
             },
             histogram: self.plan.histogram,
+            rate: self.rate.filter(|_| !self.is_writer(thread)),
+            place: thread,
+            places: Self::threads(self.plan, self.workload),
             progress: self.plan.progress,
             every: self.plan.every,
             thread,

@@ -13,6 +13,12 @@ pub struct MeterMode {
     pub duration: Duration,
     /// Whether every operation is timed.
     pub histogram: bool,
+    /// Operations per second of the row's threads together, in an open loop.
+    pub rate: Option<f64>,
+    /// The place of the thread among those.
+    pub place: u32,
+    /// Their number.
+    pub places: u32,
     /// Whether progress is printed.
     pub progress: bool,
     /// The interval of progress lines in RocksDB's format.

@@ -190,6 +190,7 @@ impl<E: Engine> Runner<'_, E> {
         let task = Task {
             plan: self.plan,
             workload,
+            rate: self.rate,
             capabilities: self.engine.capabilities(),
             pool,
             model,

@@ -14,6 +14,7 @@ use crate::result::record::{Record, Status};
 use crate::result::result_line;
 use crate::workload::definition::{Action, Values, Workload};
 use crate::workload::plan::Format;
+use crate::workload::rate::Rate;
 use crate::workload::step::Step;
 
 /// Maximum number of dropped keyspaces that are created again at once.
@@ -45,14 +46,26 @@ impl<E: Engine> Runner<'_, E> {
             let text = format!("DB path: [{}]\n", self.plan.db.display());
             self.events.text(text);
         }
-        if step.warmups > 0 {
-            let text = format!("Warming up benchmark by running {} times\n", step.warmups);
+        let wanted = if workload.has_schedule() {
+            self.plan.rate
+        } else {
+            Rate::Closed
+        };
+        let needs_one = matches!(wanted, Rate::Percent(_));
+        let warmups = step.warmups.max(u32::from(needs_one));
+        if warmups > 0 {
+            let text = format!("Warming up benchmark by running {warmups} times\n");
             self.events.text(text);
         }
-        for _ in 0..step.warmups {
+        let mut closed = None;
+        for _ in 0..warmups {
             // A fault of a warm-up shows again in the run that counts.
-            let _ = self.run_once(workload);
+            closed = self
+                .run_once(workload)
+                .ok()
+                .and_then(|totals| totals.rate());
         }
+        self.rate = wanted.per_second(closed);
         if step.repeats > 1 {
             let text = format!("Running benchmark for {} times\n", step.repeats);
             self.events.text(text);
@@ -78,6 +91,7 @@ impl<E: Engine> Runner<'_, E> {
                 self.events.text(text);
             }
         }
+        self.rate = None;
     }
 
     /// Warns that nothing will be found because the list started with a fresh database, which is
@@ -181,6 +195,7 @@ impl<E: Engine> Runner<'_, E> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
         record.started_at = since.map(|since| since.as_secs());
         let measured = self.run_once(workload);
+        record.offered_per_sec = self.rate;
         let judged = measured.and_then(|mut totals| {
             // The costs are read before verification, which reads everything.
             let sources = (&self.slot, &self.contents);

@@ -32,6 +32,14 @@ pub(super) struct Totals {
 }
 
 impl Totals {
+    /// Returns the operations per second.
+    #[expect(clippy::cast_precision_loss, reason = "a number of operations")]
+    pub(super) fn rate(&self) -> Option<f64> {
+        let (first, last) = self.span?;
+        let seconds = (last - first).as_secs_f64();
+        (seconds > 0.0).then(|| self.outcome.ops as f64 / seconds)
+    }
+
     /// Adds the report of a thread.
     pub(super) fn add(&mut self, report: Report) {
         self.wrong.merge(report.meter.wrong_answers());

@@ -13,7 +13,6 @@ use crate::state::files::mapping::Mapping;
 use crate::state::files::open_files::OpenFiles;
 use crate::state::files::reaper::Reaper;
 use crate::state::sections::{Orders, Section};
-use crate::state::version::Version;
 
 /// Everything needed to open a table besides its record.
 #[derive(Debug)]
@@ -28,17 +27,6 @@ pub(crate) struct TableOpener {
 }
 
 impl TableOpener {
-    /// Records that `version` becomes the newest one. If tables are now to be opened another way,
-    /// replaces their handles, so that its readers open them again.
-    pub(crate) fn note_version(&self, version: &mut Version) {
-        let tables = version.runs.iter().map(|run| run.tables().len() as u64);
-        if self.mapping.note(version.bytes(), tables.sum()) {
-            for run in &mut version.runs {
-                *run = Arc::new(run.unopened());
-            }
-        }
-    }
-
     /// Opens a table.
     ///
     /// # Errors

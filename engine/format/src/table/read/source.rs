@@ -188,8 +188,8 @@ impl Pages {
         }
     }
 
-    /// Returns whether reading a data page may wait for the disk. Of a mapping, one that was checked
-    /// counts as in memory: tables are mapped if memory holds all of them.
+    /// Returns whether reading a data page may wait for the disk. Of a mapping, one that was
+    /// checked counts as in memory: tables are mapped if memory holds all of them.
     #[inline]
     pub(crate) fn may_wait(&self) -> bool {
         match &self.backing {

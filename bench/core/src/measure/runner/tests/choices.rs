@@ -3,6 +3,7 @@
 use super::*;
 use crate::host::test_text::has;
 use crate::workload::plan::{Data, Distribution, Format, Keys};
+use crate::workload::rate::Rate;
 
 /// Runs a list with a modified plan over a correct engine; every row must succeed.
 fn rows_with(num: u64, list: &[&str], change: impl FnOnce(&mut Plan)) -> (Vec<Record>, String) {
@@ -257,4 +258,29 @@ fn rocks_format_counts_reads_and_names_the_path() {
     has(&text, "/db]\nfillseq      : ");
     has(&text, " MB/s (250 of 250 found)\n\n");
     has(&text, " 250 operations; (0 of 250 found)\n\n");
+}
+
+/// Operations begin at a fixed rate, and their latencies count from then, whatever the row does.
+#[test]
+fn an_open_loop_keeps_its_rate_and_times_each_operation() {
+    let list = ["fillrandom", "readrandom", "readseq", "overwrite"];
+    let (rows, _) = rows_with(400, &list, |plan| plan.rate = Rate::PerSecond(20_000));
+    for row in &rows {
+        let is_scan = row.workload == "readseq";
+        assert_eq!(row.offered_per_sec, (!is_scan).then_some(20_000.0));
+        assert_eq!(row.p50_ns.is_some(), !is_scan, "{}", row.workload);
+        // The last of 400 begins after 399 intervals of 50 microseconds.
+        let wall = row.wall_ns.expect("measured");
+        assert!(
+            is_scan || wall >= 399 * 50_000,
+            "{} took {wall} ns",
+            row.workload
+        );
+    }
+    let (rows, _) = rows_with(4000, &["fillseq", "readrandom"], |plan| {
+        plan.rate = Rate::Percent(50);
+    });
+    let offered = rows[1].offered_per_sec.expect("after a closed loop");
+    let did = rows[1].rate().expect("measured");
+    assert!(offered > 0.0 && did <= 1.01 * offered, "{did} of {offered}");
 }

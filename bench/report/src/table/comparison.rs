@@ -163,8 +163,8 @@ impl Comparison {
         self.rows.iter().any(bad)
     }
 
-    /// Returns one line for each row, the geometric mean of all ratios, and how many rows are better
-    /// and worse.
+    /// Returns one line for each row, the geometric mean of all ratios, and how many rows are
+    /// better and worse.
     pub fn text(&self) -> String {
         let mut out = format!("{}: ratio of the rates, interval of 95 %\n", self.title);
         let longest = self.rows.iter().map(|row| row.label.chars().count()).max();
