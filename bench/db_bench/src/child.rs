@@ -98,8 +98,13 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         let _ = serde_json::to_writer(io::stdout(), &build);
         return ExitCode::SUCCESS;
     }
-    let Ok(plan) = plan() else {
-        return ExitCode::FAILURE;
+    let plan = match plan() {
+        Ok(plan) => plan,
+        Err(error) => {
+            let reason = format!("it does not understand its plan, so build it again: {error}");
+            send(&Event::Broken(reason));
+            return ExitCode::FAILURE;
+        }
     };
     let result = engines::run(&plan, &mut |event| send(&event));
     match result {

@@ -116,7 +116,11 @@ pub struct Program {
 }
 
 /// One engine, one round, one list of workloads over one directory.
+///
+/// A program that is given a plan must understand all of it; [`Plan::to_text`] leaves out what has its
+/// default, so that an older build understands a plan that asks for nothing new.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "one field for each flag of the command line"
@@ -244,6 +248,19 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns the plan as JSON.
+    ///
+    /// # Errors
+    /// If a number cannot be written as JSON.
+    pub fn to_text(&self) -> serde_json::Result<String> {
+        let mut fields = serde_json::to_value(self)?;
+        let defaults = serde_json::to_value(Self::default())?;
+        if let (Some(fields), Some(defaults)) = (fields.as_object_mut(), defaults.as_object()) {
+            fields.retain(|name, value| defaults.get(name) != Some(value));
+        }
+        serde_json::to_string(&fields)
+    }
+
     /// Returns the size of each key in bytes, or the mean size.
     pub const fn key_bytes(&self) -> usize {
         match &self.data {
@@ -251,5 +268,26 @@ impl Plan {
             _ if self.key_len == 0 => crate::workload::key::DIGITS,
             _ => self.key_len,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_has_what_differs_from_the_defaults_and_all_of_it_is_understood() {
+        assert_eq!(Plan::default().to_text().expect("text"), "{}");
+        let plan = Plan {
+            engine: "cairndb".into(),
+            num: 7,
+            rate: Rate::Percent(50),
+            ..Plan::default()
+        };
+        let text = plan.to_text().expect("text");
+        assert_eq!(serde_json::from_str::<Plan>(&text).expect("a plan"), plan);
+        let newer = text.replace("\"num\"", "\"of_a_later_version\"");
+        let error = serde_json::from_str::<Plan>(&newer).expect_err("unknown");
+        assert!(error.to_string().contains("of_a_later_version"), "{error}");
     }
 }

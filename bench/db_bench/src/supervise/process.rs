@@ -32,11 +32,12 @@ impl Process {
     pub(super) fn start(plan: &Plan) -> io::Result<Self> {
         let program = plan.program.as_ref();
         let text = match program {
-            None => serde_json::to_string(plan)?,
-            Some(program) => serde_json::to_string(&Plan {
+            None => plan.to_text()?,
+            Some(program) => Plan {
                 engine: program.engine.clone(),
                 ..plan.clone()
-            })?,
+            }
+            .to_text()?,
         };
         let mut child = child::command(program, &[])?
             .stdin(Stdio::piped())

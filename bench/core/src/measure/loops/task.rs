@@ -164,6 +164,8 @@ impl Task<'_> {
     }
 
     pub(super) fn mode(&self, thread: u32) -> MeterMode {
+        // The concurrent writer, which is the first thread.
+        let beside = self.is_writer(0);
         MeterMode {
             ops: Self::ops(self.plan, self.workload),
             duration: if self.timed() {
@@ -173,8 +175,8 @@ impl Task<'_> {
             },
             histogram: self.plan.histogram,
             rate: self.rate.filter(|_| !self.is_writer(thread)),
-            place: thread,
-            places: Self::threads(self.plan, self.workload),
+            place: thread.saturating_sub(u32::from(beside)),
+            places: Self::threads(self.plan, self.workload) - u32::from(beside),
             progress: self.plan.progress,
             every: self.plan.every,
             thread,
