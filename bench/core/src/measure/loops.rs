@@ -32,7 +32,7 @@ use crate::measure::byte_sum::{ScanSum, fold};
 use crate::measure::meter::Meter;
 use crate::measure::rate_limit::{Pace, rest};
 use crate::workload::definition::{Action, Beside, Order, Target};
-use crate::workload::draw::Draws;
+use crate::workload::draw::{Draws, ZipfLaw};
 use crate::workload::key::KeyBuffer;
 use crate::workload::model::{ABSENT, Word};
 use crate::workload::random::Random;
@@ -295,6 +295,10 @@ pub fn run<St: Store>(
 fn draws_of(task: &Task<'_>, beside: bool, seed: u32, random: &mut Random) -> Draws {
     let plan = task.plan;
     let (order, range) = match task.workload.action {
+        Action::Ycsb(mix) if mix.zipf > 0 && plan.distribution.is_none() => {
+            let exponent = f64::from(mix.zipf) / 100.0;
+            return Draws::Skewed(ZipfLaw::new(task.records, exponent));
+        }
         Action::Ycsb(_) => {
             return Draws::drawn(plan.keys, task.distribution(), task.records, seed);
         }

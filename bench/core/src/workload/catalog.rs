@@ -20,6 +20,8 @@ const NO_MIX: Mix = Mix {
     insert: 0,
     scan: 0,
     modify: 0,
+    delete: 0,
+    zipf: 0,
     latest: false,
 };
 
@@ -169,6 +171,18 @@ pub const CATALOG: &[Workload] = &[
         "YCSB E: 95% scans of 1 to 100 entries, 5% inserts"),
     row("ycsbf", Ycsb(Mix { read: 50, modify: 50, ..NO_MIX }),
         "YCSB F: half reads, half read-modify-writes"),
+    row("twitter8", Ycsb(Mix { read: 50, update: 50, zipf: 174, ..NO_MIX }),
+        "Twitter's cache cluster 8: half reads, half writes, Zipf 1.74"),
+    row("twitter12", Ycsb(Mix { read: 20, update: 80, zipf: 30, ..NO_MIX }),
+        "Twitter's cluster 12: 20% reads, 80% writes, Zipf 0.30"),
+    row("twitter14", Ycsb(Mix { read: 65, update: 13, delete: 22, zipf: 130, ..NO_MIX }),
+        "Twitter's cluster 14: 65% reads, 13% writes, 22% deletes, Zipf 1.30"),
+    row("twitter18", Ycsb(Mix { read: 96, update: 4, zipf: 210, ..NO_MIX }),
+        "Twitter's cluster 18: 96% reads, 4% writes, Zipf 2.10"),
+    row("twitter19", Ycsb(Mix { read: 75, update: 25, zipf: 74, ..NO_MIX }),
+        "Twitter's cluster 19: 75% reads, 25% writes, Zipf 0.74"),
+    row("twitter27", Ycsb(Mix { read: 85, update: 15, zipf: 107, ..NO_MIX }),
+        "Twitter's cluster 27: 85% reads, 15% writes, Zipf 1.07"),
     row("open", Open, "cost of opening a DB, N/10000 times").divided(10_000),
     Workload { sync: true, ..row("dropkeyspaces", DropKeyspaces,
         "drop each of --keyspaces in sync mode; the time of one") },
@@ -237,7 +251,7 @@ mod tests {
     fn mixes_are_of_a_hundred() {
         for workload in CATALOG {
             if let Ycsb(mix) = workload.action {
-                let sum = mix.read + mix.update + mix.insert + mix.scan + mix.modify;
+                let sum = mix.read + mix.update + mix.insert + mix.scan + mix.modify + mix.delete;
                 assert_eq!(sum, 100, "{}", workload.name);
             }
         }

@@ -45,7 +45,7 @@ pub enum Beside {
     Merge,
 }
 
-/// The operations of a YCSB workload in percent.
+/// The operations of a mix, such as a YCSB workload, in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mix {
     /// Point reads.
@@ -58,6 +58,10 @@ pub struct Mix {
     pub scan: u32,
     /// Reads followed by a write of the same key.
     pub modify: u32,
+    /// Deletes of existing keys.
+    pub delete: u32,
+    /// A hundred times the exponent of Zipf's law by which records are drawn; 0 for YCSB's 0.99.
+    pub zipf: u32,
     /// Whether the newest records are read most; otherwise, a few records spread over all.
     pub latest: bool,
 }

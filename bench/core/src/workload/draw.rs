@@ -5,12 +5,14 @@
 //! `--distribution` draws some keys far more often than others.
 
 mod zipf;
+mod zipf_law;
 
 use crate::workload::definition::Order;
 use crate::workload::plan::{Distribution, Keys, Plan};
 use crate::workload::random::{Mersenne, Random};
 
 pub use zipf::Zipf;
+pub use zipf_law::ZipfLaw;
 
 /// A source of key indexes.
 #[derive(Debug)]
@@ -42,6 +44,8 @@ pub enum Draws {
     },
     /// A few indexes far more often, scattered over the range.
     Zipfian(Zipf),
+    /// The same, by a law with another exponent.
+    Skewed(ZipfLaw),
     /// The last indexes far more often.
     Latest(Zipf),
 }
@@ -120,6 +124,7 @@ impl Draws {
                 u64::from(list[place])
             }
             Self::Zipfian(zipf) => zipf.scattered(random),
+            Self::Skewed(law) => law.scattered(random),
             Self::Latest(zipf) => zipf.items() - 1 - zipf.rank(random),
         }
     }

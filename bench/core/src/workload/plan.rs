@@ -117,8 +117,8 @@ pub struct Program {
 
 /// One engine, one round, one list of workloads over one directory.
 ///
-/// A program that is given a plan must understand all of it; [`Plan::to_text`] leaves out what has its
-/// default, so that an older build understands a plan that asks for nothing new.
+/// A program that is given a plan must understand all of it; [`Plan::to_text`] leaves out what has
+/// its default, so that an older build understands a plan that asks for nothing new.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(

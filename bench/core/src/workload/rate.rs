@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::workload::definition::Workload;
+
 /// The rate at which the operations of a row begin, over all its threads.
 ///
 /// ```
@@ -29,6 +31,21 @@ impl Rate {
             None => Self::PerSecond(text.parse().ok()?),
         };
         (!matches!(rate, Self::PerSecond(0) | Self::Percent(0))).then_some(rate)
+    }
+
+    /// Returns the rate of a row: a closed loop if its operations are no single calls.
+    #[must_use]
+    pub const fn of(self, workload: &Workload) -> Self {
+        if workload.has_schedule() {
+            self
+        } else {
+            Self::Closed
+        }
+    }
+
+    /// Returns the number of closed loops that the rate depends on.
+    pub fn warmups(self) -> u32 {
+        u32::from(matches!(self, Self::Percent(_)))
     }
 
     /// Returns the operations per second, after a closed loop that did `closed`; `None` if the row

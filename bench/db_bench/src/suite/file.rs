@@ -41,6 +41,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ),
     ("threads", include_str!("../../../suites/threads.toml")),
     ("values", include_str!("../../../suites/values.toml")),
+    ("twitter", include_str!("../../../suites/twitter.toml")),
     ("latency", include_str!("../../../suites/latency.toml")),
 ];
 

@@ -6,7 +6,8 @@ use bench_core::engine::{Cursor, Session};
 use bench_core::fault::Fault;
 use bf_tree::{BfTree, LeafInsertResult, LeafReadResult, ScanIter, ScanReturnField};
 
-use crate::store::{BfTreeStore, FIRST_KEY};
+/// The first of all keys: the store has no empty ones.
+pub(crate) const FIRST_KEY: &[u8] = &[0];
 
 #[cold]
 fn unsupported(call: &str) -> Fault {
@@ -27,10 +28,12 @@ impl fmt::Debug for BfTreeSession<'_> {
 }
 
 impl<'s> BfTreeSession<'s> {
-    pub(crate) fn new(store: &'s BfTreeStore) -> BfTreeSession<'s> {
+    pub(crate) fn new(tree: &'s BfTree) -> BfTreeSession<'s> {
+        // Any record fits into this.
+        let record_bytes = tree.config().get_cb_max_record_size();
         BfTreeSession {
-            tree: store.tree(),
-            record: vec![0; store.record_bytes()].into_boxed_slice(),
+            tree,
+            record: vec![0; record_bytes].into_boxed_slice(),
         }
     }
 }

@@ -12,7 +12,7 @@ use bench_core::workload::settings::Settings;
 use bf_tree::{BfTree, Config, ConfigError, ScanReturnField, WalConfig};
 
 use crate::recovery;
-use crate::session::BfTreeSession;
+use crate::session::{BfTreeSession, FIRST_KEY};
 
 /// The largest value of the rows that run: half of a leaf of the largest size, less what a record
 /// needs besides.
@@ -28,8 +28,6 @@ const LONGER_KEYS: usize = 8;
 const KEY_BYTES: usize = 16;
 /// What a leaf needs besides two records and two fences, rounded up.
 const LEAF_OVERHEAD: usize = 128;
-/// The first of all keys: the store has no empty ones.
-pub const FIRST_KEY: &[u8] = &[0];
 
 #[expect(clippy::needless_pass_by_value, reason = "the argument of `map_err`")]
 fn fault(error: ConfigError) -> Fault {
@@ -138,7 +136,8 @@ impl BfTreeStore {
             Arc::new(log)
         });
         let tree = start(&files, sizes, log)?;
-        // The log counts its first record as written before it is. This makes one that no one needs.
+        // The log counts its first record as written before it is. This makes one that no one
+        // needs.
         tree.delete(FIRST_KEY);
         Ok(BfTreeStore {
             tree,
@@ -146,15 +145,6 @@ impl BfTreeStore {
             sizes,
             settings: *settings,
         })
-    }
-
-    pub(crate) fn tree(&self) -> &BfTree {
-        &self.tree
-    }
-
-    /// Returns the number of bytes that any record fits into.
-    pub(crate) fn record_bytes(&self) -> usize {
-        self.tree.config().get_cb_max_record_size()
     }
 }
 
@@ -200,7 +190,7 @@ impl Store for BfTreeStore {
     type Session<'s> = BfTreeSession<'s>;
 
     fn session(&self, _role: Role) -> Result<BfTreeSession<'_>, Fault> {
-        Ok(BfTreeSession::new(self))
+        Ok(BfTreeSession::new(&self.tree))
     }
 
     fn options(&self) -> Vec<(String, String)> {

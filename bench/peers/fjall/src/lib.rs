@@ -119,12 +119,14 @@ impl Store for FjallStore {
     fn compact(&mut self) -> Result<(), Fault> {
         self.flush()?;
         let all = self.keyspaces.iter();
-        all.map(Keyspace::major_compact).try_for_each(|done| done.map_err(fault))
+        all.map(Keyspace::major_compact)
+            .try_for_each(|done| done.map_err(fault))
     }
 
     fn flush(&mut self) -> Result<(), Fault> {
         let all = self.keyspaces.iter();
-        all.map(Keyspace::rotate_memtable_and_wait).try_for_each(|done| done.map_err(fault))
+        all.map(Keyspace::rotate_memtable_and_wait)
+            .try_for_each(|done| done.map_err(fault))
     }
 
     fn drop_keyspace(&mut self, index: u32) -> Result<(), Fault> {
@@ -169,7 +171,10 @@ impl Store for FjallStore {
             ("max_memtable_size", memory.write_bytes.to_string()),
             ("persist", durability.to_owned()),
             ("compression", compression.to_owned()),
-            ("filter_policy", "0.0001 at level 0, then 10 bits (default)".to_owned()),
+            (
+                "filter_policy",
+                "0.0001 at level 0, then 10 bits (default)".to_owned(),
+            ),
         ];
         let reported = reported.map(|(name, value)| (name.to_owned(), value));
         reported.into_iter().chain(self.settings.unused()).collect()
@@ -308,9 +313,12 @@ impl FjallCursor<'_> {
     #[inline]
     fn step(&mut self) -> Result<(), Fault> {
         let iter = self.iter.as_mut();
-        let entry = iter.and_then(|iter| match self.backward {
-            false => iter.next(),
-            true => iter.next_back(),
+        let entry = iter.and_then(|iter| {
+            if self.backward {
+                iter.next_back()
+            } else {
+                iter.next()
+            }
         });
         let entry = entry.map(fjall::Guard::into_inner).transpose();
         self.entry = entry.map_err(fault)?;

@@ -20,8 +20,8 @@ const UPPER_BYTES_MIN: u64 = 8 << 30;
 /// File bytes per raw byte: pages are half full after random splits, and old pages are still being
 /// freed.
 const UPPER_FACTOR: u64 = 8;
-/// Number of reader slots: each session uses one, and a row may have 1024 threads. Writers scan only
-/// the slots in use.
+/// Number of reader slots: each session uses one, and a row may have 1024 threads. Writers scan
+/// only the slots in use.
 const READERS: u32 = 1200;
 const FILE_MODE: u32 = 0o644;
 /// The library's name for the data file in an environment's folder.

@@ -5,7 +5,7 @@ use std::fmt;
 use bench_core::engine::Cursor;
 use bench_core::fault::Fault;
 
-use crate::{fault, retry};
+use crate::calls::{fault, retry};
 
 /// A cursor over the state of its creation.
 pub struct TidesCursor<'c> {

@@ -5,13 +5,13 @@
 //!
 //! Settings follow the authors' benchmark (`benchtool`, file `engine_tidesdb.c`): one column
 //! family, LZ4, no log messages, read committed transactions, of which each session reuses one for
-//! single writes, and a new one for each batch. Everything else is the library's default, also where
-//! that program, which is written for version 9, has other values: two threads for flushes and two
-//! for compactions, filters with 1 % false positives, B-tree nodes of 4 KiB, values of 1 KiB and
-//! more in a separate log. The read share of the memory is `block_cache_size`, the write share is
-//! `memtable_write_buffer_size`. As in LevelDB, the latter limits the memtable being filled; the
-//! library blocks writers only when sixteen more wait to be flushed. That number cannot be lowered
-//! to RocksDB's one, because it also limits the tables of the first level.
+//! single writes, and a new one for each batch. Everything else is the library's default, also
+//! where that program, which is written for version 9, has other values: two threads for flushes
+//! and two for compactions, filters with 1 % false positives, B-tree nodes of 4 KiB, values of 1
+//! KiB and more in a separate log. The read share of the memory is `block_cache_size`, the write
+//! share is `memtable_write_buffer_size`. As in LevelDB, the latter limits the memtable being
+//! filled; the library blocks writers only when sixteen more wait to be flushed. That number cannot
+//! be lowered to RocksDB's one, because it also limits the tables of the first level.
 //!
 //! The default mode of the log, `None`, acknowledges a write when it is in a buffer of the process,
 //! which another thread writes to the file. A killed process loses such writes. `Os` rows therefore
@@ -26,13 +26,12 @@
 //!
 //! Gets read the newest committed state. A cursor reads the state of its creation.
 
+mod calls;
 mod cursor;
 mod session;
 mod store;
 
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use bench_core::engine::{Capabilities, Durability, Engine, Survival, Variant};
 use bench_core::fault::Fault;
@@ -41,38 +40,6 @@ use bench_core::workload::settings::Settings;
 pub use cursor::TidesCursor;
 pub use session::TidesSession;
 pub use store::TidesStore;
-
-/// How long a call is repeated while the library reports that it is locked out.
-const PATIENCE: Duration = Duration::from_mins(1);
-/// The pause between two attempts.
-const PAUSE: Duration = Duration::from_micros(100);
-
-/// Converts an error.
-#[cold]
-fn fault(error: impl Into<tidesdb::Error>) -> Fault {
-    Fault::new(error.into().to_string())
-}
-
-/// Makes a call, and repeats it while the library reports that it is locked out.
-#[inline]
-fn retry<T>(mut call: impl FnMut() -> tidesdb::Result<T>) -> tidesdb::Result<T> {
-    match call() {
-        Err(error) if error.is_locked() => repeat(call),
-        result => result,
-    }
-}
-
-#[cold]
-fn repeat<T>(mut call: impl FnMut() -> tidesdb::Result<T>) -> tidesdb::Result<T> {
-    let begin = Instant::now();
-    loop {
-        thread::park_timeout(PAUSE);
-        match call() {
-            Err(error) if error.is_locked() && begin.elapsed() < PATIENCE => {}
-            result => return result,
-        }
-    }
-}
 
 /// The engine.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,18 +4,17 @@ use std::fmt;
 
 use bench_core::engine::Session;
 use bench_core::fault::Fault;
-use tidesdb::{ColumnFamily, IsolationLevel, Transaction};
+use tidesdb::{ColumnFamily, IsolationLevel, TidesDB, Transaction};
 
+use crate::calls::{drain, fault, retry};
 use crate::cursor::TidesCursor;
-use crate::store::TidesStore;
-use crate::{fault, retry};
 
 /// The smallest key, because the library takes no empty ones.
 const SMALLEST: &[u8] = &[0];
 
 /// One thread's session.
 pub struct TidesSession<'s> {
-    store: &'s TidesStore,
+    database: &'s TidesDB,
     families: Vec<ColumnFamily<'s>>,
     /// Position of the selected column family.
     selected: usize,
@@ -33,11 +32,13 @@ impl fmt::Debug for TidesSession<'_> {
 }
 
 impl<'s> TidesSession<'s> {
-    pub(crate) fn new(store: &'s TidesStore) -> Result<Self, Fault> {
-        let database = store.database();
+    pub(crate) fn new(
+        database: &'s TidesDB,
+        families: Vec<ColumnFamily<'s>>,
+    ) -> Result<Self, Fault> {
         Ok(Self {
-            store,
-            families: store.families()?,
+            database,
+            families,
             selected: 0,
             reads: database.begin_transaction().map_err(fault)?,
             single: database.begin_transaction().map_err(fault)?,
@@ -60,7 +61,7 @@ impl<'s> TidesSession<'s> {
     fn batch(&mut self) -> Result<(&Transaction<'s>, &ColumnFamily<'s>), Fault> {
         let batch = match self.batch.take() {
             Some(batch) => batch,
-            None => self.store.database().begin_transaction().map_err(fault)?,
+            None => self.database.begin_transaction().map_err(fault)?,
         };
         Ok((self.batch.insert(batch), &self.families[self.selected]))
     }
@@ -133,8 +134,8 @@ impl Session for TidesSession<'_> {
     /// Syncs the log of the memtable being filled, then waits for the full ones, whose logs that
     /// call does not sync, to become tables, which are synced.
     fn sync(&mut self) -> Result<(), Fault> {
-        retry(|| self.store.database().sync_wal()).map_err(fault)?;
-        self.store.drain();
+        retry(|| self.database.sync_wal()).map_err(fault)?;
+        drain(self.database);
         Ok(())
     }
 

@@ -13,8 +13,8 @@ use tidesdb::{
     TidesDB,
 };
 
+use crate::calls::{PATIENCE, PAUSE, fault, retry};
 use crate::session::TidesSession;
-use crate::{PATIENCE, PAUSE, fault, retry};
 
 /// The only column family, if the row has no keyspaces. The authors' benchmark calls it so.
 const FAMILY: &str = "default";
@@ -115,22 +115,11 @@ impl TidesStore {
         })
     }
 
-    pub(crate) fn database(&self) -> &TidesDB {
-        &self.database
-    }
-
     /// Returns the column families in the order of their names.
-    pub(crate) fn families(&self) -> Result<Vec<ColumnFamily<'_>>, Fault> {
+    fn families(&self) -> Result<Vec<ColumnFamily<'_>>, Fault> {
         let names = self.names.iter();
         let families = names.map(|name| self.database.get_column_family(name));
         families.collect::<tidesdb::Result<_>>().map_err(fault)
-    }
-
-    /// Waits until the memtables that were full are in tables.
-    pub(crate) fn drain(&self) {
-        while self.database.is_flushing() {
-            thread::park_timeout(PAUSE);
-        }
     }
 }
 
@@ -156,7 +145,7 @@ impl Store for TidesStore {
     type Session<'s> = TidesSession<'s>;
 
     fn session(&self, _role: Role) -> Result<TidesSession<'_>, Fault> {
-        TidesSession::new(self)
+        TidesSession::new(&self.database, self.families()?)
     }
 
     fn compact(&mut self) -> Result<(), Fault> {
@@ -173,8 +162,8 @@ impl Store for TidesStore {
         self.database.drop_column_family(name).map_err(fault)
     }
 
-    /// Waits until nothing is queued or running. Its threads cannot be watched, because some wake up
-    /// by a clock; what starts after a look is seen by the counts.
+    /// Waits until nothing is queued or running. Its threads cannot be watched, because some wake
+    /// up by a clock; what starts after a look is seen by the counts.
     fn quiesce(&self) -> Result<Quiet, Fault> {
         // Without those that have been dropped.
         let names = self.names.iter();

@@ -12,6 +12,7 @@ use super::{Worker, position};
 use crate::engine::{Cursor, Session};
 use crate::fault::Fault;
 use crate::workload::definition::Mix;
+use crate::workload::model::Word;
 use crate::workload::plan::Distribution;
 use crate::workload::pool::ValueStream;
 
@@ -26,6 +27,7 @@ struct Counts {
     inserts: u64,
     scans: u64,
     modified: u64,
+    deletes: u64,
     found: u64,
 }
 
@@ -39,6 +41,7 @@ impl Counts {
             ("inserts", self.inserts),
             ("scans", self.scans),
             ("read-modify-writes", self.modified),
+            ("deletes", self.deletes),
         ] {
             if count > 0 {
                 // Writing to a String cannot fail.
@@ -91,6 +94,11 @@ impl<S: Session> Worker<'_, S> {
         } else if is(mix.scan) {
             counts.found += self.ycsb_scan()?;
             counts.scans += 1;
+        } else if is(mix.delete) {
+            let index = self.record();
+            self.write(index, Word::ABSENT, Session::delete)?;
+            self.meter.user_bytes += self.key.len() as u64;
+            counts.deletes += 1;
         } else {
             let index = self.record();
             counts.found += u64::from(self.read(index)?);

@@ -1,8 +1,8 @@
 //! The schedule of an open loop: operations begin at fixed times, however long those before took.
 //!
-//! The latency of an operation counts from the time at which it should have begun. So a stall delays
-//! every operation that falls into it, as it would delay a service's callers; a closed loop shows
-//! one slow call.
+//! The latency of an operation counts from the time at which it should have begun. So a stall
+//! delays every operation that falls into it, as it would delay a service's callers; a closed loop
+//! shows one slow call.
 
 use std::time::{Duration, Instant};
 

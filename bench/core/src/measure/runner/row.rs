@@ -14,7 +14,6 @@ use crate::result::record::{Record, Status};
 use crate::result::result_line;
 use crate::workload::definition::{Action, Values, Workload};
 use crate::workload::plan::Format;
-use crate::workload::rate::Rate;
 use crate::workload::step::Step;
 
 /// Maximum number of dropped keyspaces that are created again at once.
@@ -46,29 +45,22 @@ impl<E: Engine> Runner<'_, E> {
             let text = format!("DB path: [{}]\n", self.plan.db.display());
             self.events.text(text);
         }
-        let wanted = if workload.has_schedule() {
-            self.plan.rate
-        } else {
-            Rate::Closed
-        };
-        let needs_one = matches!(wanted, Rate::Percent(_));
-        let warmups = step.warmups.max(u32::from(needs_one));
+        let wanted = self.plan.rate.of(workload);
+        let warmups = step.warmups.max(wanted.warmups());
         if warmups > 0 {
-            let text = format!("Warming up benchmark by running {warmups} times\n");
-            self.events.text(text);
+            self.events
+                .text(format!("Warming up benchmark by running {warmups} times\n"));
         }
         let mut closed = None;
         for _ in 0..warmups {
             // A fault of a warm-up shows again in the run that counts.
-            closed = self
-                .run_once(workload)
-                .ok()
-                .and_then(|totals| totals.rate());
+            closed = self.run_once(workload).ok();
         }
-        self.rate = wanted.per_second(closed);
+        self.rate = wanted.per_second(closed.and_then(|totals| totals.rate()));
         if step.repeats > 1 {
-            let text = format!("Running benchmark for {} times\n", step.repeats);
-            self.events.text(text);
+            let repeats = step.repeats;
+            self.events
+                .text(format!("Running benchmark for {repeats} times\n"));
         }
         let (mut ops, mut mbs) = (Vec::new(), Vec::new());
         for run in 1..=step.repeats {

@@ -89,7 +89,7 @@ fn zeta(items: u64) -> f64 {
 }
 
 /// Returns FNV-1a over the eight bytes of a number.
-fn hash(number: u64) -> u64 {
+pub(super) fn hash(number: u64) -> u64 {
     number
         .to_le_bytes()
         .iter()
