@@ -17,6 +17,7 @@ macro_rules! engines {
     ($($name:literal: $defect:ident,)*) => {
         /// Every faulty engine.
         pub(crate) const ALL: &[Extra] = &[$(Extra {
+                version: || env!("CARGO_PKG_VERSION").to_owned(),
             name: $name,
             run: |plan, emit| FaultyEngine($name, Defect::$defect).run(plan, emit),
         },)*];
