@@ -221,6 +221,7 @@ impl Installer {
     /// Otherwise their first reader would wait for a dozen system calls, for the check of filter
     /// and fence index, and for a page fault per page.
     pub(crate) fn open_for_readers(&self, outcome: &mut Outcome) {
+        // Here, because it may read files, and the state is locked during the installation.
         self.base.opener.mapping.look();
         let was_read = self.base.versions.views().any(|view| view.was_read());
         if !was_read && self.compacting.load(Ordering::Relaxed) == 0 {
