@@ -60,13 +60,13 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
     NAMES.iter().copied().chain(elsewhere).chain(brought)
 }
 
-/// Returns the engines that run unless some are named: of those in programs of their own, the ones
-/// that were built.
+/// Returns the engines that run unless some are named: of those in programs of their own, two, if
+/// they were built.
 pub(crate) fn unnamed() -> impl Iterator<Item = &'static str> + Clone {
     let is_here = |name: &&str| {
         !programs::NAMES.contains(name)
             || extra::named(name).is_some()
-            || programs::of(name).is_some()
+            || programs::UNNAMED.contains(name) && programs::of(name).is_some()
     };
     names()
         .filter(|name| !NAMED_ONLY.contains(name))

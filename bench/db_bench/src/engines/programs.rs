@@ -15,6 +15,10 @@ use super::extra;
 /// Names of the engines. The program of each is called `db_bench-NAME`.
 pub(crate) const NAMES: &[&str] = &["fjall", "tidesdb", "mdbx", "bftree"];
 
+/// Those that run without being named. The others wait for a thread of theirs in each write, so
+/// that a suite would take twice as long.
+pub(crate) const UNNAMED: &[&str] = &["fjall", "mdbx"];
+
 /// What follows the name of an engine that another build measures.
 const AGAINST: &str = "-against";
 
