@@ -151,7 +151,7 @@ impl Config {
             engine: engine.to_owned(),
             program: engines::programs::of(engine),
             library: library.map(|(_, path)| path.clone()),
-            db: self.bases[directory].join(engine),
+            db: self.bases[directory].join(engines::programs::folder(engine)),
             round,
             ..plan.clone()
         }
