@@ -2,8 +2,8 @@
 # Builds LevelDB as a shared library from sources, for speed: -O3, no assertions, the processor's
 # CRC-32C, Snappy built in.
 #   bench/build-leveldb.sh SOURCES OUT    SOURCES has leveldb-* and snappy-*
-# LevelDB's port calls crc32c::ExtendCrc32c if it is told that the library exists; the function here
-# is the loop of the instruction that the library would use.
+# LevelDB's port calls crc32c::Extend if HAVE_CRC32C is set; the function here is the loop of the
+# instruction that Google's library would use.
 set -euo pipefail
 sources=$1 out=$2
 leveldb=$(echo "$sources"/leveldb-*) snappy=$(echo "$sources"/snappy-*)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the stores that are programs of their own (bench/peers), and gets today's builds of other
+# Builds the stores that run in separate programs (bench/peers), and gets today's builds of other
 # libraries, through the package managers alone and without root:
 #   target/peers/programs/db_bench-NAME   found by db_bench
-#   target/peers/builds/NAME/*.so         for --rocksdb_lib, --leveldb_lib, --sqlite3_lib, --lmdb_lib
+#   target/peers/builds/NAME/*.so         for --rocksdb_lib, --leveldb_lib, --sqlite3_lib
 # Prints for each what it got (version, file, hash), or why not, in one line. PEERS="fjall mdbx"
 # builds only those. Always exits with status 0, except under CI=true if a program does not build.
 set -uo pipefail
@@ -19,7 +19,8 @@ mkdir -p "$folder/programs" "$folder/builds" "$work" && : >"$log" || exit 1
 got() {
     local hash
     hash=$(sha256sum "$3" | cut -c 1-16)
-    printf '%-8s %-10s %s (%s bytes, sha256 %s...)\n' "$1" "$2" "${3#"$PWD"/}" "$(stat -c %s "$3")" "$hash"
+    printf '%-8s %-10s %s (%s bytes, sha256 %s...)\n' "$1" "$2" "${3#"$PWD"/}" "$(stat -c %s "$3")" \
+        "$hash"
 }
 
 # Prints why something was not got.
@@ -51,7 +52,7 @@ libclang() {
         found=$(find "$work/clang" -name 'libclang*.so*' | head -n 1)
     fi
     [ -n "$found" ] && LIBCLANG_PATH=$(dirname "$found") && export LIBCLANG_PATH
-    # Without a compiler of its own it does not know where its headers are.
+    # Without clang itself, it does not find the compiler's headers.
     BINDGEN_EXTRA_CLANG_ARGS="-I$(cc -print-file-name=include)" && export BINDGEN_EXTRA_CLANG_ARGS
 }
 
@@ -79,7 +80,10 @@ rocksdb() {
 leveldb() {
     local dir=$folder/builds/leveldb sources
     mkdir -p "$dir"
-    sources=$(crate_sources leveldb-sys) || { missed leveldb "the crate could not be had"; return; }
+    sources=$(crate_sources leveldb-sys) || {
+        missed leveldb "the crate could not be had"
+        return
+    }
     if ! bench/build-leveldb.sh "$sources/deps" "$dir/libleveldb.so" >>"$log" 2>&1; then
         missed leveldb "the compiler failed"
         return
@@ -93,7 +97,10 @@ leveldb() {
 sqlite3() {
     local dir=$folder/builds/sqlite3 sources
     mkdir -p "$dir"
-    sources=$(crate_sources libsqlite3-sys)/sqlite3 || { missed sqlite3 "the crate could not be had"; return; }
+    sources=$(crate_sources libsqlite3-sys)/sqlite3 || {
+        missed sqlite3 "the crate could not be had"
+        return
+    }
     if ! cc -O2 -DNDEBUG -fPIC -shared -DSQLITE_THREADSAFE=2 -DSQLITE_DQS=0 \
         -DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_LIKE_DOESNT_MATCH_BLOBS -DSQLITE_OMIT_DEPRECATED \
         -DSQLITE_USE_ALLOCA "$sources/sqlite3.c" -o "$dir/libsqlite3.so" -lm -lpthread -ldl >>"$log" 2>&1; then

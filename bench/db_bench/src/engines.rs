@@ -60,8 +60,8 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
     NAMES.iter().copied().chain(elsewhere).chain(brought)
 }
 
-/// Returns the engines that run unless some are named: of those in programs of their own, two, if
-/// they were built.
+/// Returns the engines that run unless some are named: of those in separate programs, two, if they
+/// were built.
 pub(crate) fn unnamed() -> impl Iterator<Item = &'static str> + Clone {
     let is_here = |name: &&str| {
         !programs::NAMES.contains(name)

@@ -122,8 +122,8 @@ fn open_loop(table: &Table) -> Option<String> {
         return None;
     }
     let late = |row: &Row| {
-        let behind = |record: &Record| Some(record.rate()? < 0.98 * record.offered_per_sec?);
-        row.records.iter().filter_map(behind).any(|late| late)
+        let lags = |record: &Record| Some(record.rate()? < 0.98 * record.offered_per_sec?);
+        row.records.iter().filter_map(lags).any(|late| late)
     };
     let late = those(table, ["did", "did"], late);
     let late = late.map_or_else(String::new, |names| format!(" {names} not keep up."));

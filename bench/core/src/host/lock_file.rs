@@ -13,7 +13,8 @@ mod tests {
 
     #[test]
     fn the_version_follows_the_name() {
-        let text = "[[package]]\nname = \"a-b\"\nversion = \"1.2\"\n\n[[package]]\nname = \"a\"\nversion = \"3.4.5\"\n";
+        let text = "[[package]]\nname = \"a-b\"\nversion = \"1.2\"\n\n\
+                    [[package]]\nname = \"a\"\nversion = \"3.4.5\"\n";
         assert_eq!(version_of(text, "a"), "3.4.5");
         assert_eq!(version_of(text, "a-b"), "1.2");
         assert_eq!(version_of(text, "b"), "");

@@ -1,8 +1,8 @@
-//! Engines that are programs of their own: `db_bench` with one more engine, built by `make peers`.
+//! Engines in separate programs: `db_bench` with one more engine, built by `make peers`.
 //!
 //! Such a program understands what a child of `db_bench` understands, so it is started where this
 //! program would start itself, and building this program builds no other store. `--against` starts
-//! another build of this program in the same way, as an engine with a name of its own.
+//! another build of this program in the same way, as an engine with another name.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -75,8 +75,8 @@ pub(crate) fn of(engine: &str) -> Option<Program> {
     }
     let file = format!("db_bench-{engine}");
     let here = std::env::current_exe().ok();
-    let beside = here.and_then(|path| Some(path.parent()?.to_owned()));
-    let mut folders = beside.into_iter().chain(local_peers::built());
+    let folder = here.and_then(|path| Some(path.parent()?.to_owned()));
+    let mut folders = folder.into_iter().chain(local_peers::built());
     let path = folders.find_map(|folder| Some(folder.join(&file)).filter(|path| path.is_file()));
     path.map(|path: PathBuf| Program {
         path,

@@ -78,7 +78,7 @@ fn an_engine_without_its_program_is_absent() {
         "fjall: its program db_bench-fjall was not found; `make peers` builds it",
     );
     assert_eq!(output.status.code(), Some(1));
-    // Found beside this program, and started; this one has no such engine.
+    // Found in the folder of this program, and started; this one has no such engine.
     fs::copy(OWN, home.path().join("db_bench-fjall")).expect("copied");
     let output = run(&[&["--engine=fjall"], list.as_slice()].concat());
     has(&stderr(&output), "fjall: its program");

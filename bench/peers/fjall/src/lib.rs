@@ -143,8 +143,8 @@ impl Store for FjallStore {
         let database = &self.database;
         matches!(name, "leveldb.stats" | "statistics").then(|| {
             format!(
-                "compactions {}, seconds of them {:.3}, outstanding flushes {}, journals {}, cached \
-                 bytes {}",
+                "compactions {}, seconds of them {:.3}, outstanding flushes {}, journals {}, \
+                 cached bytes {}",
                 database.compactions_completed(),
                 database.time_compacting().as_secs_f64(),
                 database.outstanding_flushes(),

@@ -148,8 +148,8 @@ impl Env {
         let mut info: sys::MDBX_envinfo = unsafe { std::mem::zeroed() };
         let bytes = size_of_val(&info);
         // SAFETY: the environment is open; the output location is live and has that size.
-        let told = unsafe { sys::mdbx_env_info_ex(self.as_ptr(), null(), &raw mut info, bytes) };
-        (told == sys::MDBX_SUCCESS).then_some(info)
+        let status = unsafe { sys::mdbx_env_info_ex(self.as_ptr(), null(), &raw mut info, bytes) };
+        (status == sys::MDBX_SUCCESS).then_some(info)
     }
 
     /// Returns the numbers of the unnamed database.
@@ -158,8 +158,8 @@ impl Env {
         let mut stat: sys::MDBX_stat = unsafe { std::mem::zeroed() };
         let bytes = size_of_val(&stat);
         // SAFETY: the environment is open; the output location is live and has that size.
-        let told = unsafe { sys::mdbx_env_stat_ex(self.as_ptr(), null(), &raw mut stat, bytes) };
-        (told == sys::MDBX_SUCCESS).then_some(stat)
+        let status = unsafe { sys::mdbx_env_stat_ex(self.as_ptr(), null(), &raw mut stat, bytes) };
+        (status == sys::MDBX_SUCCESS).then_some(stat)
     }
 
     /// Closes the environment as its users do, which also writes to the disk what has not been

@@ -165,7 +165,7 @@ impl Task<'_> {
 
     pub(super) fn mode(&self, thread: u32) -> MeterMode {
         // The concurrent writer, which is the first thread.
-        let beside = self.is_writer(0);
+        let writers = u32::from(self.is_writer(0));
         MeterMode {
             ops: Self::ops(self.plan, self.workload),
             duration: if self.timed() {
@@ -175,8 +175,8 @@ impl Task<'_> {
             },
             histogram: self.plan.histogram,
             rate: self.rate.filter(|_| !self.is_writer(thread)),
-            place: thread.saturating_sub(u32::from(beside)),
-            places: Self::threads(self.plan, self.workload) - u32::from(beside),
+            place: thread.saturating_sub(writers),
+            places: Self::threads(self.plan, self.workload) - writers,
             progress: self.plan.progress,
             every: self.plan.every,
             thread,

@@ -59,7 +59,7 @@ fn a_hundred_thousand_tables_open_within_a_second() {
     let db = options.open(root.path()).expect("it opens");
     let took = begun.elapsed();
     println!("{TABLES} tables opened in {} ms", took.as_millis());
-    // Generous: other tests run beside this one.
+    // Generous: other tests run at the same time.
     assert!(took.as_secs() < 10, "{took:?}");
     let memory = || db.property("cairndb.memory").expect("a property");
     assert!(
