@@ -92,10 +92,11 @@ bench-full: prepare ## run the suites of the 2011 page and the WiredTiger page a
 	@./db_bench --suite=wiredtiger $(rounds) --json=$(call full,wiredtiger).json --resume $(verbose) \
 		--report=$(call full,wiredtiger) || $(call report_failures,$(call full,wiredtiger))
 
-.PHONY: calibrate
+.PHONY: peers
 peers: toolchain ## build the stores of bench/peers, and get newer libraries of others (needs crates, PyPI, Maven)
 	bench/build-peers.sh
 
+.PHONY: calibrate
 calibrate: toolchain tools build ## compare RocksDB's own db_bench, and LevelDB's with LEVELDB_DB_BENCH=PATH, with our rows for them
 	bench/calibrate.sh
 

@@ -1,5 +1,6 @@
 //! Measurement: the loops, clocks, histograms, and the runner of a list.
 
+pub(crate) mod bare;
 pub mod byte_sum;
 pub(crate) mod depth;
 pub mod histogram;

@@ -14,7 +14,7 @@ pub(crate) fn notes(run: &Run, table: &Table) -> Vec<String> {
     let mut sentences = vec![first(table)];
     sentences.extend(unranked(table));
     sentences.extend(of_bare_loop(table));
-    sentences.extend(of_device(run, table));
+    sentences.extend(of_limits(run, table));
     sentences.extend(by_hand(table));
     sentences.extend(other_threads(table));
     sentences.extend(missing(table));
@@ -84,29 +84,56 @@ fn of_bare_loop(table: &Table) -> Option<String> {
     ))
 }
 
-/// Returns the ratio of our rate to that of the device, which the row `depth` of the same section
-/// measures.
-fn of_device(run: &Run, table: &Table) -> Option<String> {
-    if !matches!(table.workload()?.action, Action::Get(_) | Action::MultiGet) {
-        return None;
+/// The bare loops whose rates bound those of a row, and what they do.
+fn limits_of(action: Action) -> &'static [(&'static str, &'static str)] {
+    match action {
+        Action::Get(_) | Action::MultiGet => &[
+            (
+                "depth",
+                "random reads of 4 KB per second that the device does with as many threads",
+            ),
+            (
+                "chase3",
+                "times per second that three loads follow one another in as much memory",
+            ),
+        ],
+        Action::Seek => &[(
+            "chase3",
+            "times per second that three loads follow one another in as much memory",
+        )],
+        Action::Fill(_) => &[(
+            "amp2",
+            "entries per second that a bare loop appends to two files",
+        )],
+        _ => &[],
     }
-    let ours = table.row(engine::OURS)?;
-    let is_depth = |other: &&Table| {
-        let (key, of) = (&table.key, &other.key);
-        other
-            .workload()
-            .is_some_and(|it| it.action == Action::Depth)
-            && (&key.suite, &key.section, &key.data) == (&of.suite, &of.section, &of.data)
+}
+
+/// Returns the ratios of our rate to those of the bare loops in the same section.
+fn of_limits(run: &Run, table: &Table) -> Vec<String> {
+    let ours = table.row(engine::OURS);
+    let rate = ours.and_then(|row| Some((row.title(), row.rate()?.middle)));
+    let (Some(workload), Some((title, rate))) = (table.workload(), rate) else {
+        return Vec::new();
     };
-    let depth = run.tables.iter().find(is_depth)?.row(engine::OURS)?;
-    let device = depth.rate()?.middle;
-    Some(format!(
-        "{} does {} times the {} random reads of 4 KB per second that the device does with as many \
-         threads.",
-        ours.title(),
-        number::ratio(ours.rate()?.middle / device),
-        number::rate(device)
-    ))
+    let share = |(name, what): &(&str, &str)| {
+        let is_limit = |other: &&Table| {
+            let (key, of) = (&table.key, &other.key);
+            other.workload().is_some_and(|it| it.name == *name)
+                && (&key.suite, &key.section, &key.data) == (&of.suite, &of.section, &of.data)
+        };
+        let limit = run.tables.iter().find(is_limit)?;
+        let limit = limit.row(engine::OURS)?.rate()?.middle;
+        Some(format!(
+            "{title} does {} times the {} {what}.",
+            number::ratio(rate / limit),
+            number::rate(limit)
+        ))
+    };
+    limits_of(workload.action)
+        .iter()
+        .filter_map(share)
+        .collect()
 }
 
 /// Returns at which rates the operations of an open loop were to begin, and which stores did not

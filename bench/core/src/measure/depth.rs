@@ -9,9 +9,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::fault::Fault;
-use crate::measure::loops::Task;
 use crate::measure::meter::Meter;
-use crate::workload::definition::Workload;
 use crate::workload::plan::Plan;
 use crate::workload::random::Random;
 
@@ -26,7 +24,6 @@ pub struct Depth {
     path: PathBuf,
     file: File,
     pages: u32,
-    reads: u64,
 }
 
 impl Depth {
@@ -34,7 +31,7 @@ impl Depth {
     ///
     /// # Errors
     /// Errors of the file system, for example if it has no reads past the page cache.
-    pub fn prepare(plan: &Plan, workload: &Workload) -> Result<Self, Fault> {
+    pub fn prepare(plan: &Plan) -> Result<Self, Fault> {
         let entry = (plan.key_bytes() + plan.value_size) as u64;
         let pieces = (plan.num * entry).div_ceil(PIECE as u64).max(1);
         let path = plan.db.with_extension("depth");
@@ -45,13 +42,7 @@ impl Depth {
             file,
             path,
             pages: u32::try_from(pages).unwrap_or(u32::MAX),
-            reads: Task::ops(plan, workload),
         })
-    }
-
-    /// Returns the number of reads of a thread.
-    pub const fn reads(&self) -> u64 {
-        self.reads
     }
 
     /// Reads until the meter has enough. Returns the text for the result line.

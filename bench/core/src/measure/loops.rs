@@ -32,7 +32,7 @@ use crate::measure::byte_sum::{ScanSum, fold};
 use crate::measure::meter::Meter;
 use crate::measure::rate_limit::{Pace, rest};
 use crate::workload::definition::{Action, Beside, Order, Target};
-use crate::workload::draw::{Draws, ZipfLaw};
+use crate::workload::draw::{Draws, HotRanges, ZipfLaw};
 use crate::workload::key::KeyBuffer;
 use crate::workload::model::{ABSENT, Word};
 use crate::workload::random::Random;
@@ -299,6 +299,9 @@ fn draws_of(task: &Task<'_>, beside: bool, seed: u32, random: &mut Random) -> Dr
             let exponent = f64::from(mix.zipf) / 100.0;
             return Draws::Skewed(ZipfLaw::new(task.records, exponent));
         }
+        Action::Ycsb(mix) if mix.graph && plan.distribution.is_none() => {
+            return Draws::Ranges(HotRanges::new(task.records));
+        }
         Action::Ycsb(_) => {
             return Draws::drawn(plan.keys, task.distribution(), task.records, seed);
         }
@@ -365,6 +368,8 @@ fn perform<S: Session>(
         | Action::Verify
         | Action::Crc32c
         | Action::Depth
+        | Action::Chase(_)
+        | Action::Amp(_)
         | Action::AcquireLoad
         | Action::Codec { .. }
         | Action::Property(_)

@@ -23,6 +23,7 @@ const NO_MIX: Mix = Mix {
     delete: 0,
     zipf: 0,
     latest: false,
+    graph: false,
 };
 
 /// A row of N operations over the existing contents.
@@ -183,6 +184,9 @@ pub const CATALOG: &[Workload] = &[
         "Twitter's cluster 19: 75% reads, 25% writes, Zipf 0.74"),
     row("twitter27", Ycsb(Mix { read: 85, update: 15, zipf: 107, ..NO_MIX }),
         "Twitter's cluster 27: 85% reads, 15% writes, Zipf 1.07"),
+    row("mixgraph", Ycsb(Mix { read: 83, update: 14, scan: 3, graph: true, ..NO_MIX }),
+        "ZippyDB's trace as RocksDB's program draws it: 83% reads, 14% writes, 3% scans; --data=pareto \
+         for its values"),
     row("open", Open, "cost of opening a DB, N/10000 times").divided(10_000),
     Workload { sync: true, ..row("dropkeyspaces", DropKeyspaces,
         "drop each of --keyspaces in sync mode; the time of one") },
@@ -205,6 +209,11 @@ pub const CATALOG: &[Workload] = &[
     row("crc32c", Crc32c, "repeated crc32c of 4K of data"),
     row("depth", Depth,
         "read N random pages of 4K from the device, --threads at a time, past the page cache"),
+    row("chase1", Chase(1), "load a word of as much memory as the entries take, N times"),
+    row("chase2", Chase(2), "the same with two loads, the second where the first says"),
+    row("chase3", Chase(3), "the same with three loads"),
+    row("amp1", Amp(1), "append N entries to a file, 64K at a time"),
+    row("amp2", Amp(2), "append N entries to each of two files, as to a log and a table"),
     row("acquireload", AcquireLoad, "load N*1000 times"),
     codec("snappycomp", "snappy", false),
     codec("snappyuncomp", "snappy", true),

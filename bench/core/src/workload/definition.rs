@@ -64,6 +64,8 @@ pub struct Mix {
     pub zipf: u32,
     /// Whether the newest records are read most; otherwise, a few records spread over all.
     pub latest: bool,
+    /// Whether records are drawn, and scans as long, as in RocksDB's `mixgraph`.
+    pub graph: bool,
 }
 
 /// What the turns of a row do, whose entries were written in key order.
@@ -188,6 +190,10 @@ pub enum Action {
     Crc32c,
     /// Random reads of the device, without a store.
     Depth,
+    /// So many loads that depend on each other, without a store.
+    Chase(u32),
+    /// Each entry appended to so many files, without a store.
+    Amp(u32),
     /// Atomic loads, without a store.
     AcquireLoad,
     /// A compression codec over one block, without a store.
@@ -384,7 +390,12 @@ impl Workload {
     pub const fn is_engineless(&self) -> bool {
         matches!(
             self.action,
-            Action::Crc32c | Action::Depth | Action::AcquireLoad | Action::Codec { .. }
+            Action::Crc32c
+                | Action::Depth
+                | Action::Chase(_)
+                | Action::Amp(_)
+                | Action::AcquireLoad
+                | Action::Codec { .. }
         )
     }
 

@@ -4,6 +4,7 @@
 //! of the keys are never drawn in as many draws as there are keys. `--shuffle` takes each key once;
 //! `--distribution` draws some keys far more often than others.
 
+mod hot_ranges;
 mod zipf;
 mod zipf_law;
 
@@ -11,6 +12,7 @@ use crate::workload::definition::Order;
 use crate::workload::plan::{Distribution, Keys, Plan};
 use crate::workload::random::{Mersenne, Random};
 
+pub use hot_ranges::HotRanges;
 pub use zipf::Zipf;
 pub use zipf_law::ZipfLaw;
 
@@ -46,6 +48,8 @@ pub enum Draws {
     Zipfian(Zipf),
     /// The same, by a law with another exponent.
     Skewed(ZipfLaw),
+    /// The keys of a few ranges far more often.
+    Ranges(HotRanges),
     /// The last indexes far more often.
     Latest(Zipf),
 }
@@ -125,6 +129,7 @@ impl Draws {
             }
             Self::Zipfian(zipf) => zipf.scattered(random),
             Self::Skewed(law) => law.scattered(random),
+            Self::Ranges(ranges) => ranges.draw(random),
             Self::Latest(zipf) => zipf.items() - 1 - zipf.rank(random),
         }
     }

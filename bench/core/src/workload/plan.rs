@@ -18,6 +18,8 @@ pub enum Data {
     Json,
     /// Keys and values of random bytes: nothing compresses, and keys share no long prefix.
     Random,
+    /// LevelDB's pool, cut into values whose sizes follow the Pareto distribution of `mixgraph`.
+    Pareto,
     /// The user's own records.
     File {
         /// Lines of `key<TAB>value`.
@@ -30,7 +32,7 @@ pub enum Data {
 impl Data {
     /// Returns the data set of a word that names no file.
     pub fn named(word: &str) -> Option<Self> {
-        let known = [Self::Synthetic, Self::Json, Self::Random];
+        let known = [Self::Synthetic, Self::Json, Self::Random, Self::Pareto];
         known.into_iter().find(|data| data.word() == word)
     }
 
@@ -40,6 +42,7 @@ impl Data {
             Self::Synthetic => "synthetic".into(),
             Self::Json => "json".into(),
             Self::Random => "random".into(),
+            Self::Pareto => "pareto".into(),
             Self::File { path, .. } => path.display().to_string(),
         }
     }

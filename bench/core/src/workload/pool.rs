@@ -3,8 +3,8 @@
 //! The classic pool is LevelDB's: 1 MiB of 100-byte pieces, each a random printable string repeated
 //! until it fills the piece, so that it compresses to the requested ratio. It favours stores that
 //! compress each value alone; the records of `json` share their structure across values but not
-//! within one. `random` has random bytes, in keys too. A `file` contains the user's own keys and
-//! values.
+//! within one. `random` has random bytes, in keys too. `pareto` is the classic pool in values of
+//! many sizes. A `file` contains the user's own keys and values.
 //!
 //! Every value is identified by its *ordinal*, its position in a [`ValueSet`]; the first value
 //! follows the last. This lets the model store a value in a few bits.
@@ -12,6 +12,7 @@
 mod file;
 mod json;
 mod noise;
+mod pareto;
 mod set;
 
 use std::sync::Arc;
@@ -65,6 +66,11 @@ impl Pool {
                 flag: noise::values(plan.value_size),
                 large: noise::values(LARGE_VALUE_BYTES),
                 layout: Layout::scattered(plan.key_bytes(), plan.num),
+            },
+            Data::Pareto => Self {
+                flag: pareto::values(classic(plan.compression_ratio)),
+                layout,
+                ..Self::new(plan.compression_ratio, plan.value_size)
             },
             Data::File { path, .. } => {
                 let (flag, large, keys) = file::load(path)?;

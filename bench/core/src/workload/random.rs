@@ -68,6 +68,16 @@ impl Random {
         (high + low / SPAN) / SPAN
     }
 
+    /// Draws from a generalised Pareto distribution of sizes from 1 up.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive; a size beyond u64 becomes its maximum"
+    )]
+    pub fn pareto(&mut self, shape: f64, scale: f64) -> u64 {
+        (scale * (self.unit().powf(-shape) - 1.0) / shape).ceil() as u64
+    }
+
     /// Draws from `0 .. n`, where `n > 0`, with the slight bias of a plain remainder.
     #[inline]
     pub const fn uniform(&mut self, n: u32) -> u32 {

@@ -21,6 +21,12 @@ const fn switch(name: &'static str, harmless: Words, reason: &'static str) -> Re
     }
 }
 
+/// A parameter of `mixgraph`, which has the published setting.
+const fn graph(name: &'static str, published: Words) -> Refused {
+    let reason = "mixgraph has the published setting, and --data=pareto its values";
+    valued(name, published, reason)
+}
+
 /// All refused flags of LevelDB's, RocksDB's and related programs.
 #[rustfmt::skip]
 pub(super) const FLAGS: &[Refused] = &[
@@ -31,6 +37,24 @@ pub(super) const FLAGS: &[Refused] = &[
     switch("disable_wal", &["0"],
         "every acknowledged write must survive the end of its process, in every engine alike"),
     switch("intkey", &["0"], "keys are the same bytes for every engine"),
+    graph("iter_k", &["2.517"]),
+    graph("iter_sigma", &["14.236"]),
+    graph("iter_theta", &["0"]),
+    graph("key_dist_a", &["0.002312"]),
+    graph("key_dist_b", &["0.3467"]),
+    graph("keyrange_dist_a", &["14.18"]),
+    graph("keyrange_dist_b", &["-2.917"]),
+    graph("keyrange_dist_c", &["0.0164"]),
+    graph("keyrange_dist_d", &["-0.08082"]),
+    graph("keyrange_num", &["30"]),
+    graph("mix_get_ratio", &["0.83"]),
+    graph("mix_max_scan_len", &["10000"]),
+    graph("mix_max_value_size", &["1024"]),
+    graph("mix_put_ratio", &["0.14"]),
+    graph("mix_seek_ratio", &["0.03"]),
+    graph("value_k", &["0.2615"]),
+    graph("value_sigma", &["25.45"]),
+    graph("value_theta", &["0"]),
     valued("max_compact_wait", &[],
         "compact and waitforcompaction wait until compaction has ended; --row_timeout limits a \
          row"),
@@ -51,6 +75,8 @@ pub(super) const FLAGS: &[Refused] = &[
     switch("readonly", &["0"],
         "not every engine can be opened read-only; with --use_existing_db, reading rows do not \
          change the data"),
+    switch("sine_mix_rate", &["0"], "--rate sets one rate for all of a row"),
+    switch("sine_write_rate", &["0"], "--rate sets one rate for all of a row"),
     switch("stagger", &["0"], "the threads of a row start together"),
     valued("trace_file", &[""], "nothing is traced; --json has each result"),
     switch("transaction_db", &["0"], "workloads put, get and delete without transactions"),

@@ -42,7 +42,9 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("threads", include_str!("../../../suites/threads.toml")),
     ("values", include_str!("../../../suites/values.toml")),
     ("twitter", include_str!("../../../suites/twitter.toml")),
+    ("mixgraph", include_str!("../../../suites/mixgraph.toml")),
     ("latency", include_str!("../../../suites/latency.toml")),
+    ("limits", include_str!("../../../suites/limits.toml")),
 ];
 
 /// A whole file.
@@ -403,7 +405,7 @@ impl SuiteText<'_> {
         self.among(
             "data set",
             data,
-            ["synthetic", "json", "random"].into_iter(),
+            ["synthetic", "json", "random", "pareto"].into_iter(),
         )
     }
 

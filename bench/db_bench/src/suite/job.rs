@@ -278,7 +278,7 @@ impl Maker<'_> {
             // Records of a file have fixed sizes.
             value_size: match &self.data {
                 Data::File { .. } => base.value_size,
-                Data::Synthetic | Data::Json | Data::Random => value_size,
+                Data::Synthetic | Data::Json | Data::Random | Data::Pareto => value_size,
             },
             compression: inherited(chain, section, |it| it.compression).unwrap_or(true),
             sync: section.sync.unwrap_or(false),

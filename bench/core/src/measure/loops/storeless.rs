@@ -1,10 +1,11 @@
-//! Rows without a store: checksums, atomic loads and codecs.
+//! Rows without a store: checksums, atomic loads, codecs and bare loops.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Report, Task, codec};
-use crate::measure::depth::Depth;
+use crate::fault::Fault;
+use crate::measure::bare::Bare;
 use crate::measure::meter::{Meter, MeterMode};
 use crate::workload::definition::{Action, Workload};
 use crate::workload::plan::Plan;
@@ -14,19 +15,20 @@ const CRC_BLOCK: usize = 4096;
 const CRC_TOTAL: u64 = 500 << 20;
 const LOADS: u32 = 1000;
 
-/// Runs thread `thread` of a row that needs no engine; returns `None` if the row needs one.
+/// Runs thread `thread` of a row that needs no engine.
+///
+/// # Errors
+/// Those of a bare loop, or if the row needs an engine.
 pub fn run_engineless(
     plan: &Plan,
     pool: &Pool,
     workload: &Workload,
-    (depth, thread): (Option<&Depth>, u32),
-) -> Option<Report> {
+    (bare, thread): (&Bare, u32),
+) -> Result<Report, Fault> {
     let ops = match workload.action {
         Action::Crc32c => CRC_TOTAL / CRC_BLOCK as u64,
-        Action::AcquireLoad => Task::ops(plan, workload),
         Action::Codec { .. } => codec::ops(plan),
-        Action::Depth => depth?.reads(),
-        _ => return None,
+        _ => Task::ops(plan, workload),
     };
     let mut meter = Meter::new(MeterMode {
         ops,
@@ -35,13 +37,16 @@ pub fn run_engineless(
         every: plan.every,
         ..MeterMode::default()
     });
-    let message = match workload.action {
-        Action::Codec { codec, decode } => codec::run(plan, pool, (codec, decode), &mut meter),
-        Action::Crc32c => checksums(&mut meter).to_owned(),
-        Action::Depth => depth?.run(thread, &mut meter),
-        _ => loads(&mut meter).to_owned(),
+    let message = match (workload.action, bare) {
+        (Action::Codec { codec, decode }, _) => codec::run(plan, pool, (codec, decode), &mut meter),
+        (Action::Crc32c, _) => checksums(&mut meter).to_owned(),
+        (Action::AcquireLoad, _) => loads(&mut meter).to_owned(),
+        (_, Bare::Depth(depth)) => depth.run(thread, &mut meter),
+        (Action::Chase(loads), Bare::Chase(chase)) => chase.run(loads, thread, &mut meter),
+        (Action::Amp(times), Bare::Amp(amp)) => amp.run(times, thread, &mut meter)?,
+        _ => return Err(Fault::new("a row of a store was run without one")),
     };
-    Some(Report {
+    Ok(Report {
         meter,
         message,
         beside: false,

@@ -2,7 +2,7 @@
 //!
 //! Records are appended in key order (`insertorder=ordered` in the original). A zipfian choice is
 //! scattered over all records; "latest" counts back from the newest. An update writes a whole
-//! value.
+//! value. Mixes of other origins differ in what the catalogue says.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
@@ -18,6 +18,9 @@ use crate::workload::pool::ValueStream;
 
 /// Maximum length of a scan.
 const SCAN_MAX: u32 = 100;
+/// Shape, scale and bound of the lengths of `mixgraph`'s scans, half of which read 27 entries or
+/// more and one in twenty 10,000.
+const GRAPH_SCAN: (f64, f64, u64) = (2.517, 14.236, 10_000);
 
 /// Counts of the operations performed.
 #[derive(Debug, Default)]
@@ -92,7 +95,7 @@ impl<S: Session> Worker<'_, S> {
             self.put_next(index, values)?;
             counts.inserts += 1;
         } else if is(mix.scan) {
-            counts.found += self.ycsb_scan()?;
+            counts.found += self.ycsb_scan(mix)?;
             counts.scans += 1;
         } else if is(mix.delete) {
             let index = self.record();
@@ -128,10 +131,15 @@ impl<S: Session> Worker<'_, S> {
         next.min(self.task.model.keys() as u64 - 1)
     }
 
-    /// Scans 1 to 100 entries. Returns their number.
-    fn ycsb_scan(&mut self) -> Result<u64, Fault> {
+    /// Scans 1 to 100 entries, or as many as `mixgraph` says. Returns their number.
+    fn ycsb_scan(&mut self, mix: Mix) -> Result<u64, Fault> {
         let from = self.record();
-        let entries = u64::from(1 + self.random.uniform(SCAN_MAX));
+        let entries = if mix.graph {
+            let (shape, scale, bound) = GRAPH_SCAN;
+            self.random.pareto(shape, scale) % bound
+        } else {
+            u64::from(1 + self.random.uniform(SCAN_MAX))
+        };
         debug_assert!(position(from) < self.task.model.keys(), "a record");
         self.settle();
         self.key.set(from);

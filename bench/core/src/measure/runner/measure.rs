@@ -10,7 +10,7 @@ use super::readers;
 use super::totals::Totals;
 use crate::engine::{Cursor as _, Durability, Engine, Role, Session, Store};
 use crate::fault::Fault;
-use crate::measure::depth::Depth;
+use crate::measure::bare::Bare;
 use crate::measure::loops::{self, Report, Task, deletions, storeless};
 use crate::workload::definition::{Action, Order, Workload};
 use crate::workload::model::{Model, Word};
@@ -128,22 +128,21 @@ impl<E: Engine> Runner<'_, E> {
     /// Runs the threads of a row that does not use a store.
     fn engineless(&self, workload: &Workload) -> Result<Totals, Fault> {
         let (mut totals, plan, pool) = (Totals::default(), self.plan, &self.contents.pool);
-        let depth = (workload.action == Action::Depth).then(|| Depth::prepare(plan, workload));
-        let depth = depth.transpose()?;
-        let depth = depth.as_ref();
+        let bare = &Bare::prepare(plan, workload)?;
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..plan.threads)
                 .map(|thread| {
-                    let own = (depth, thread);
+                    let own = (bare, thread);
                     scope.spawn(move || storeless::run_engineless(plan, pool, workload, own))
                 })
                 .collect();
             for thread in threads {
-                if let Ok(Some(report)) = thread.join() {
-                    totals.add(report);
+                if let Ok(report) = thread.join() {
+                    totals.add(report?);
                 }
             }
-        });
+            Ok::<(), Fault>(())
+        })?;
         totals.found = None;
         Ok(totals)
     }
