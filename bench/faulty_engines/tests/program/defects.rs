@@ -60,6 +60,35 @@ fn one_flipped_byte_in_ten_thousand_answers_fails_the_row_that_read_it() {
 }
 
 #[test]
+fn rows_of_users_work_find_a_flipped_byte_and_a_dropped_key() {
+    // The ten-thousandth answer is in the row; the ten-thousandth put late in it, where little
+    // overwrites it.
+    for (engine, row, num, flag) in [
+        ("flips_bytes", "mixgraph", 13_000, "--data=pareto"),
+        ("flips_bytes", "twitter18", 13_000, "--threads=2"),
+        ("flips_bytes", "readrandom", 13_000, "--rate=1000000"),
+        ("flips_bytes", "readrandom", 13_000, "--threads=4"),
+        ("flips_bytes", "readrandom", 13_000, "--value_size=8192"),
+        ("drops_keys", "twitter12", 5_800, "--data=synthetic"),
+        ("drops_keys", "overwrite", 3_800, "--rate=50%"),
+    ] {
+        let home = tempfile::tempdir().expect("a directory");
+        let words = [
+            format!("--engine={engine}"),
+            format!("--num={num}"),
+            format!("--benchmarks=fillseq,{row}"),
+        ];
+        let ended = run(home.path(), &[&words[0], &words[1], &words[2], flag]);
+        let failed = ended.failed();
+        assert!(
+            failed.iter().any(|failed| failed.1 == row),
+            "{engine} {row} {flag}: {failed:?}\n{}",
+            ended.stdout()
+        );
+    }
+}
+
+#[test]
 fn an_entry_that_a_compaction_loses_fails_the_compaction() {
     let home = tempfile::tempdir().expect("a directory");
     let list = "--benchmarks=fillseq,readseq,compact";
